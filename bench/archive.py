@@ -20,6 +20,7 @@ from gossamer.collection import cdx
 from gossamer.web.archive.archive import Archive, Exchange, Place, warcinfo
 from gossamer.web.archive.bodies import Payloads, keys_of
 from gossamer.web.fetch.decode import decode
+from gossamer.web.fetch.response import read_head
 
 REQUEST = (
     b"GET /x HTTP/1.1\r\nHost: site.example\r\nUser-Agent: Gossamer/0 (+https://crawler.example/)\r\n"
@@ -38,7 +39,8 @@ def exchange(url: str, body: bytes, packed: bool) -> Exchange:
     sent = gzip.compress(body, 6) if packed else body
     fields = [*FIELDS, (b"Content-Length", b"%d" % len(sent)), *([(b"Content-Encoding", b"gzip")] if packed else [])]
     decoded = decode(sent, "gzip" if packed else "", 4_000_000)
-    return Exchange(url.encode(), "192.0.2.1", 1.7e9, REQUEST, b"HTTP/1.1 200 OK", fields, sent, decoded, False)
+    head = read_head([b"HTTP/1.1 200 OK\r\n", *(b"%s: %s\r\n" % each for each in fields), b"\r\n"])
+    return Exchange(url.encode(), "192.0.2.1", 1.7e9, REQUEST, head, sent, decoded)
 
 
 def best(repeat: int, count: int, work: Callable[[int], object]) -> float:

@@ -38,6 +38,7 @@ from gossamer.config import Settings, dump
 from gossamer.web.archive.archive import Archive, Exchange, Place, warcinfo
 from gossamer.web.archive.bodies import Payloads
 from gossamer.web.fetch.decode import Decoded
+from gossamer.web.fetch.response import read_head
 
 BOUND: Final = 100.0
 MOST_TEXTS: Final = 100
@@ -248,20 +249,18 @@ class Maker:
         raw = body.encode()
         packed = page % self.plain != 0
         sent = gzip.compress(raw, 6, mtime=0) if packed else raw
-        fields = [(b"Content-Type", b"text/html; charset=utf-8")]
+        status = b"HTTP/1.1 500 Oops\r\n" if outcome == Outcome.SERVER_ERROR else b"HTTP/1.1 200 OK\r\n"
+        lines = [status, b"Content-Type: text/html; charset=utf-8\r\n"]
         if packed:
-            fields.append((b"Content-Encoding", b"gzip"))
-        status = b"HTTP/1.1 500 Oops" if outcome == Outcome.SERVER_ERROR else b"HTTP/1.1 200 OK"
+            lines.append(b"Content-Encoding: gzip\r\n")
         exchange = Exchange(
             asked.encode(),
             "127.0.0.1",
             START + self.tick,
             b"GET / HTTP/1.1\r\n\r\n",
-            status,
-            fields,
+            read_head([*lines, b"\r\n"]),
             sent,
             Decoded(raw, True, True),
-            False,
         )
         return archive.write(exchange, f"text of {asked}".encode() if self.text else None), len(sent)
 

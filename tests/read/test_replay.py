@@ -66,8 +66,8 @@ def archived(folder: Path) -> None:
     shard.publish(first.write(exchange(PAGE, html, url=b"http://one.test/page"), b"A page. Replayed to the letter."))
     packed, zipped = gzip.compress(VARIED), (b"Content-Encoding", b"gzip")
     shard.publish(first.write(exchange(packed, html, zipped, url=b"http://one.test/gzip?b=1&a=2")))
-    moved = exchange(b"moved", (b"Location", b"http://one.test/page"), url=b"http://one.test/old")
-    first.write(replace(moved, status=b"HTTP/1.1 301 Moved Permanently"))
+    to = (b"Location", b"http://one.test/page")
+    first.write(exchange(b"moved", to, url=b"http://one.test/old", status=b"301 Moved Permanently"))
     ends = {path: path.stat().st_size for path in shard.paths}
     index(folder, 1, {path: (0, end) for path, end in ends.items()})
     again = exchange(PAGE, html, (b"X-Visit", b"another url"), url=b"http://two.test/copy")
@@ -76,8 +76,8 @@ def archived(folder: Path) -> None:
     assert second.write(replace(later, time=later.time + 86_400)).repeated
     twin = exchange(packed, html, zipped, url=b"http://two.test/gzip")
     assert second.write(replace(twin, time=twin.time + LATER)).repeated
-    gone = exchange(b"Nothing here", (b"Content-Type", b"text/plain"), url=b"http://two.test/gone")
-    second.write(replace(gone, status=b"HTTP/1.1 404 Not Found"))
+    plain = (b"Content-Type", b"text/plain")
+    second.write(exchange(b"Nothing here", plain, url=b"http://two.test/gone", status=b"404 Not Found"))
     index(folder, 2, {path: (end, path.stat().st_size) for path, end in ends.items()})
 
 

@@ -17,6 +17,7 @@ from gossamer.base.disk import Appender
 from gossamer.web.archive.archive import Archive, Exchange, Place, warcinfo
 from gossamer.web.archive.bodies import LEAST, Payloads, keys_of
 from gossamer.web.fetch.decode import decode
+from gossamer.web.fetch.response import read_head
 from tests.support.server import PAGE
 
 REQUEST = b"GET /x HTTP/1.1\r\nHost: site.test\r\nUser-Agent: Gossamer\r\n\r\n"
@@ -27,10 +28,15 @@ TEXT = "Überschrift\nund ein Absatz, \N{SNOWMAN}".encode()
 URL = b"http://site.test/x"
 
 
-def exchange(body: bytes, *fields: tuple[bytes, bytes], cut: bool = False, url: bytes = URL) -> Exchange:
+def exchange(
+    body: bytes, *fields: tuple[bytes, bytes], cut: bool = False, url: bytes = URL, status: bytes = b"200 OK"
+) -> Exchange:
     encoding = next((value.decode("latin-1") for name, value in fields if name.lower() == b"content-encoding"), "")
     decoded = decode(body, encoding, 4_000_000)
-    return Exchange(url, "127.0.0.1", 1_700_000_000.123456, REQUEST, b"HTTP/1.1 200 OK", fields, body, decoded, cut)
+    lines = [b"HTTP/1.1 " + status, *(name + b": " + value for name, value in fields), b""]
+    head = read_head([line + b"\r\n" for line in lines])
+    when = 1_700_000_000.123456
+    return Exchange(url, "127.0.0.1", when, REQUEST, head, body, decoded, "length" if cut else "")
 
 
 def encoded(name: str, data: bytes) -> bytes:

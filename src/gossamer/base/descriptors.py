@@ -1,4 +1,4 @@
-"""File descriptors: a connection needs one, or three within a bandwidth limit; `ulimit -n` limits a process."""
+"""File descriptors: a connection needs two, or three within a bandwidth limit; `ulimit -n` limits a process."""
 
 from __future__ import annotations
 
@@ -9,6 +9,8 @@ from gossamer.base.errors import StorageError
 
 OTHERS: Final = 100
 """Most descriptors that a process of the crawl needs besides connections: files, pipes, name servers."""
+COUNTED: Final = 2
+"""Descriptors per connection: libcurl's, and while a request is under way its meter's (`web/fetch/meter.py`)."""
 METERED: Final = 3
 """Descriptors per connection within a bandwidth limit (`web/limit/throttle.py`)."""
 

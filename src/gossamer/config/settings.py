@@ -279,13 +279,16 @@ class HarvesterSettings:
     http2: bool = False
     """Use HTTP/2 over TLS with servers that support it, still with one request at a time. Otherwise HTTP/1.1."""
     whole_timeout: Duration = Duration(180)
-    """Timeout for the whole request."""
+    """Timeout for the whole request. Within a bandwidth, time in which we held a server back does not count; but no
+    request takes longer than this timeout plus the time of `max_download` bytes at `lowest_speed`: 16 minutes."""
     lowest_speed: Size = Size(500)
     """A transfer that is slower than this, in bytes per second, for `slow_time` is given up."""
     slow_time: Duration = Duration(20)
     """How long a transfer may be slower than `lowest_speed`."""
     max_download: Size = Size(400_000)
-    """Maximum number of bytes read of a body. The rest is cut off, and the visit is marked."""
+    """Maximum number of bytes read of a body. The rest is cut off, and the visit is marked. What comes around head and
+    body (chunk sizes and extensions, TLS, frames) counts, too: beyond 64 KB, four bytes for each byte of the body and a
+    quarter of this in all, the request is ended."""
     range: bool = False
     """Tell servers about `max_download` (Range header), and request pages uncompressed, as Range requires: fewer bytes
     for long pages, more for all others. A server that answers 416 is requested again without it. If false, a body that

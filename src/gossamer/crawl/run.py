@@ -211,7 +211,7 @@ def _workers(desk: Desk, store: Store, resumed: bool, voice: Voice, stack: ExitS
 
 def _with_connections(settings: Settings, limited: bool, voice: Voice) -> Settings:
     """Lowers `harvester.connections` to what the limit of open files allows."""
-    wanted, each = settings.harvester.connections, descriptors.METERED if limited else 1
+    wanted, each = settings.harvester.connections, descriptors.METERED if limited else descriptors.COUNTED
     if (most := descriptors.connections(wanted, each)) == wanted:
         return settings
     voice.say(

@@ -200,9 +200,9 @@ class Reader:
         if self.archive is None or fetched.failure not in (None, Outcome.OTHER_TYPE):
             return None
         url, address = fetched.assignment.url, fetched.assignment.address
-        cut = fetched.cut or fetched.failure is not None
+        cut = "length" if fetched.cut else "unspecified" if fetched.failure is not None else ""
         wall = self.clock.wall() - (time.monotonic() - fetched.start)
-        response = fetched.line, fetched.fields, fetched.body
+        response = fetched.head, fetched.body
         return self.archive.write(Exchange(url, address, wall, fetched.request, *response, decoded, cut), text)
 
 
@@ -210,4 +210,4 @@ def _robots_tags(fetched: Fetched) -> list[str]:
     """The values of X-Robots-Tag, one per header: each may be addressed to a crawler by name."""
     if "x-robots-tag" not in fetched.headers:
         return []
-    return [value.decode("latin-1") for name, value in fetched.fields if name.lower() == b"x-robots-tag"]
+    return [value.decode("latin-1") for name, value in fetched.head.fields if name.lower() == b"x-robots-tag"]

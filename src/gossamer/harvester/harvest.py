@@ -174,11 +174,13 @@ class Harvest:
         if len(back.sites):
             self._assigner.unassign(back)
             self._queue.give_back(back.sites, self._clocks.now)
+        if len(admitted.later.sites):
+            self._put_back(admitted.later, admitted.pause)
         if len(sites):
             capped = admitted.caps > 0
             caps = dict(zip(sites[capped].tolist(), admitted.caps[capped].tolist(), strict=True))
             asked = self._ask(admitted.taken, wall, {}, caps)
-            bandwidth.settle(np.setdiff1d(sites, np.array(asked, np.uint32)))
+            bandwidth.drop(np.setdiff1d(sites, np.array(asked, np.uint32)))
 
     def _ask(self, taken: Taken, begins: float, times: dict[int, float], caps: dict[int, int]) -> list[int]:
         """Assigns the requests; `times` (not before) and `caps` are by site. Returns the sites that got a request: a
@@ -272,7 +274,7 @@ class Harvest:
         """After a tick was applied: its requests end, sites get the time of their next one, errands their answers."""
         visits = results.visits
         if self._bandwidth is not None:
-            self._bandwidth.settle(visits["site"].copy())
+            self._bandwidth.settle(visits)
         self._clocks.answered(visits, effects)
         if self._larger_first:
             self._queue.touch()

@@ -455,7 +455,6 @@ def test_a_worker_reads_the_answer_to_a_probe_like_a_page_but_without_its_links(
             0.1,
             status=200,
             headers={"content-type": "text/html"},
-            fields=[(b"Content-Type", b"text/html")],
             body=body,
         )
         results = decode_results([Reader(override(Settings(), ("seeder.domains=*",)), 7).result(fetched)[HEAD.size :]])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +17,7 @@ from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.base.disk import Appender
 from gossamer.web.archive.archive import Archive, Exchange, Place, _spelled, warcinfo
-from gossamer.web.fetch.response import parse_head
+from gossamer.web.fetch.response import read_head
 from gossamer.webs.hostile.saying import chunked
 from tests.support.archiving import REQUEST, STORED, encoded, exchange
 from tests.support.server import ANSWERS, PAGE
@@ -38,9 +38,9 @@ class Read:
 def of_answer(raw: bytes, body: bytes) -> Exchange:
     """An exchange from the bytes of an answer, and its body after the transfer coding."""
     head = raw.partition(b"\r\n\r\n")[0] + b"\r\n\r\n"
-    status, fields = parse_head(head.splitlines(keepends=True))
-    made = exchange(body, *fields)
-    return Exchange(made.url, made.address, made.time, REQUEST, status, fields, body, made.decoded, False)
+    found = read_head(head.splitlines(keepends=True))
+    made = exchange(body, *found.fields)
+    return Exchange(made.url, made.address, made.time, REQUEST, found, body, made.decoded)
 
 
 def write(path: Path, *exchanges: Exchange, most: int = STORED) -> list[Place]:
@@ -120,6 +120,81 @@ def test_a_dechunked_body_gets_a_true_length_and_the_old_fields_another_name(tmp
     assert found.headers["X-Crawler-Content-Length"] == "7"
     assert "Transfer-Encoding" not in found.headers
     assert found.body == PAGE
+
+
+def block_of(path: Path) -> bytes:
+    """The first response record of a file, byte by byte."""
+    for record in FastIterator(str(path), record_types=WarcRecordType.response, parse_http=False):
+        return bytes(record.reader.read())
+    raise AssertionError
+
+
+HEADS = {
+    "spaces": b"HTTP/1.0 200   OK  fine \r\nX-Empty:\r\nX-E2: \t \r\nContent-Length:9\r\nx-low:HIGH\r\n\r\n",
+    "other bytes": b"HTTP/1.1 200 \xe9\r\nX-Acc: Jos\xe9\r\nX-\x01: \x1b[31m\r\nContent-Length: 9\r\n\r\n",
+    "no reason": b"HTTP/1.1 200\r\nA: 1\r\nA: 2\r\na:1\r\nContent-Length:  9\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("case", HEADS)
+def test_a_head_is_stored_as_it_came_byte_by_byte(tmp_path: Path, case: str) -> None:
+    body, raw = b"<p>it</p>", HEADS[case]
+    head = read_head(raw.splitlines(keepends=True))
+    made = exchange(body)
+    write(tmp_path / "a.warc.gz", Exchange(made.url, made.address, made.time, REQUEST, head, body, made.decoded))
+    (found,) = read(tmp_path / "a.warc.gz")
+    assert found.body == body
+    assert block_of(tmp_path / "a.warc.gz") == b"".join(raw.splitlines(keepends=True)[:-1]) + b"\r\n" + body
+
+
+def test_line_ends_that_are_no_crlf_are_changed_and_marked(tmp_path: Path) -> None:
+    head = read_head([b"HTTP/1.1 200 OK\n", b"Content-Type:text/html \n", b"X-B :  b\rc \r\n", b"\n"])
+    made = exchange(PAGE)
+    write(tmp_path / "a.warc.gz", Exchange(made.url, made.address, made.time, REQUEST, head, PAGE, made.decoded))
+    (found,) = read(tmp_path / "a.warc.gz")
+    assert found.body == PAGE
+    assert block_of(tmp_path / "a.warc.gz").partition(b"\r\n\r\n")[0].split(b"\r\n") == [
+        b"HTTP/1.1 200 OK",
+        b"Content-Type:text/html ",
+        b"X-B :  b c ",
+        b"Content-Length: %d" % len(PAGE),
+        b"X-Crawler-Line-Ends: LF or CR",
+    ]
+
+
+def test_what_is_changed_in_a_head_keeps_its_bytes_behind_another_name(tmp_path: Path) -> None:
+    lines = [b"HTTP/1.1 200 OK\r\n", b"transfer-Encoding:chunked \r\n", b"Content-Length :5\r\n", b"\r\n"]
+    head = read_head([*lines, b"X-Sum:  9 \r\n", b"nonsense\r\n"])
+    made = exchange(PAGE)
+    write(tmp_path / "a.warc.gz", Exchange(made.url, made.address, made.time, REQUEST, head, PAGE, made.decoded))
+    (found,) = read(tmp_path / "a.warc.gz")
+    assert block_of(tmp_path / "a.warc.gz").partition(b"\r\n\r\n")[0].split(b"\r\n") == [
+        b"HTTP/1.1 200 OK",
+        b"X-Crawler-transfer-Encoding:chunked ",
+        b"X-Crawler-Content-Length :5",
+        b"X-Crawler-Trailer-X-Sum:  9 ",
+        b"Content-Length: %d" % len(PAGE),
+    ]
+    assert found.body == PAGE
+    assert "WARC-Protocol" not in found.warc
+
+
+def test_an_exchange_by_http_2_is_marked_and_written_as_http_1_1(tmp_path: Path) -> None:
+    head = read_head([b"HTTP/2 200 \r\n", b"content-type: text/html\r\n", b"\r\n"])
+    made = exchange(PAGE)
+    write(tmp_path / "a.warc.gz", Exchange(made.url, made.address, made.time, REQUEST, head, PAGE, made.decoded))
+    (found,) = read(tmp_path / "a.warc.gz")
+    assert (found.status, found.body, found.warc["WARC-Protocol"]) == ("200", PAGE, "h2")
+    with (tmp_path / "a.warc.gz").open("rb") as stream:
+        marks = [r.rec_headers.get_header("WARC-Protocol") for r in ArchiveIterator(stream)]
+    assert marks == [None, "h2", "h2"]
+
+
+@pytest.mark.parametrize("why", ["length", "unspecified"])
+def test_a_record_says_why_its_body_has_no_end(tmp_path: Path, why: str) -> None:
+    made = exchange(PAGE)
+    write(tmp_path / "a.warc.gz", replace(made, cut=why))
+    assert read(tmp_path / "a.warc.gz")[0].warc["WARC-Truncated"] == why
 
 
 @pytest.mark.parametrize("name", ["", "gzip", "br", "zstd"])

@@ -23,7 +23,7 @@ from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher
 from gossamer.web.fetch.request import Trusted, request_fields
-from gossamer.web.fetch.response import named, outcome_of, parse_head, retry_after
+from gossamer.web.fetch.response import outcome_of, read_head, retry_after
 from gossamer.web.limit.bucket import RateLimiter, Share
 from gossamer.web.limit.limited_fetch import limited_fetcher
 from tests.support.server import ANSWERS, PAGE, Server, free_port
@@ -100,6 +100,31 @@ def test_the_recorded_request_is_the_one_that_was_sent(server: Server) -> None:
     assert "From: crawl@example.org" in lines
     assert "Accept-Encoding: gzip, deflate, br, zstd" in lines
     assert f"Host: site.test:{server.port}" in lines
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/%7eu/%c3%a9",
+        "/a%2fb?q=%2f%7e|x^{y}`\"'",
+        "/?",
+        "/x?",
+        "//a//./b/../c;p=1",
+        "/..%2e/%2E",
+        "/%",
+        "/%zz%4",
+        "/a+b,c~d!$&'()*:@",
+        "/?http://other.test/%7e",
+        "/" + "x" * 2_000,
+    ],
+)
+def test_what_is_recorded_as_request_was_sent_byte_by_byte(server: Server, path: str) -> None:
+    """libcurl would write escapes in capitals, if it might."""
+    for ask in (Ask.PAGE, Ask.ROBOTS):
+        fetched = Loop().get(server.url(path), ask, port=server.port)
+        assert fetched.request == server.requests[-1]
+        assert fetched.request.startswith(f"GET {path} HTTP/1.1\r\n".encode())
+        assert fetched.traffic.sent == len(fetched.request)
 
 
 def test_every_request_has_token_version_page_and_mail_address(server: Server) -> None:
@@ -251,7 +276,7 @@ def test_every_fault_has_its_outcome(server: Server, path: str, outcome: Outcome
 def test_odd_answers_are_read(server: Server, path: str) -> None:
     fetched = Loop().get(server.url(path))
     assert (fetched.failure, fetched.status, fetched.body) == (None, 200, PAGE)
-    assert fetched.line.startswith(b"HTTP/1.1 200")
+    assert fetched.head.line.startswith(b"HTTP/1.1 200")
 
 
 def test_folded_and_accented_fields_are_read_whole(server: Server) -> None:
@@ -456,7 +481,7 @@ def test_http_2_is_spoken_on_request_only(nginx: tuple[int, Path], certificate: 
         loop = Loop(settings)
         fetched = [loop.get(url) for _ in range(3)]
         assert [(f.failure, f.status, f.body) for f in fetched] == [(None, 200, PAGE)] * 3
-        assert {f.line for f in fetched} <= {b"HTTP/1.1 200 OK", b"HTTP/1.1 200"}
+        assert {f.head.line for f in fetched} <= {b"HTTP/1.1 200 OK", b"HTTP/1.1 200"}
         assert fetched[0].request.startswith(b"GET /index.html HTTP/1.1\r\n")
         assert fetched[0].headers["content-type"] == "text/html"
         lines = _protocols(log, since, 3)
@@ -495,9 +520,10 @@ def test_plain_http_where_tls_is_expected_is_a_tls_failure(server: Server) -> No
 
 def test_heads_are_parsed_with_any_line_ends() -> None:
     lines = [b"HTTP/1.1 100 Continue\r\n", b"\r\n", b"HTTP/1.1 200 OK\n", b"A: 1\n", b"a:2\n", b"\n", b"Trailer: x\r\n"]
-    status, fields = parse_head(lines)
-    assert (status, fields) == (b"HTTP/1.1 200 OK", [(b"A", b"1"), (b"a", b"2")])
-    assert named(fields) == {"a": "1, 2"}
+    head = read_head(lines)
+    assert (head.line, head.fields) == (b"HTTP/1.1 200 OK", [(b"A", b"1"), (b"a", b"2")])
+    assert head.headers == {"a": "1, 2"}
+    assert (head.raw, head.trailers, head.whole) == (lines[2:5], lines[6:], True)
 
 
 @pytest.mark.parametrize(

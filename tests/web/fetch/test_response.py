@@ -137,7 +137,7 @@ def test_odd_but_readable_answers_are_read(case: str) -> None:
     with Raw(READ[case]) as server:
         fetched = Loop().get(server.url())
     assert (fetched.failure, fetched.status, fetched.body) == (None, 200, PAGE), fetched.detail
-    assert fetched.line.startswith(b"HTTP/1.")
+    assert fetched.head.line.startswith(b"HTTP/1.")
     assert mime(fetched.headers) == "text/html"
 
 
@@ -244,7 +244,8 @@ _line = st.one_of(
 
 @given(st.lists(_line, max_size=20))
 def test_any_head_is_read(lines: list[bytes]) -> None:
-    line, fields, headers = read_head(lines)
+    line, fields, headers, raw, trailers, whole = read_head(lines)
+    assert len(raw) + len(trailers) + whole <= len(lines)
     assert not line or line.startswith(b"HTTP/")
     assert headers == named(fields)
     assert all(name == name.lower() for name in headers)
@@ -465,9 +466,9 @@ class Reading:
 def fetched(
     *fields: bytes, body: bytes = PAGE, status: int = 200, ask: Ask = Ask.PAGE, url: bytes = b"http://site.test/x"
 ) -> Fetched:
-    line, found, headers = read_head([b"HTTP/1.1 %d X\r\n" % status, *(field + b"\r\n" for field in fields), b"\r\n"])
+    head = read_head([b"HTTP/1.1 %d X\r\n" % status, *(field + b"\r\n" for field in fields), b"\r\n"])
     assignment = Assignment(1, ask, 1, 1, 1, url, "127.0.0.1", 80)
-    return Fetched(assignment, None, "", 1.0, 2.0, status=status, line=line, fields=found, headers=headers, body=body)
+    return Fetched(assignment, None, "", 1.0, 2.0, status=status, head=head, headers=head.headers, body=body)
 
 
 FORMATS = {

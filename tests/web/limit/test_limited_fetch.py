@@ -22,9 +22,10 @@ from hypothesis import strategies as st
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config import Settings, override
 from gossamer.web.fetch.fetch import Fetched, Fetcher
+from gossamer.web.fetch.meter import unread_of
 from gossamer.web.limit.bucket import SHARE, RateLimiter, Share, locked, window_of
 from gossamer.web.limit.limited_fetch import BandwidthLimit, limited_fetcher
-from gossamer.web.limit.throttle import read_of, unread_of
+from gossamer.web.limit.throttle import read_of
 from gossamer.web.message import decode_assignment, encode_assignment
 from gossamer.webs.demo.certificates import Certificate, make_certificate
 from tests.support.pooling import Start, ask, collect, server, start  # noqa: F401

@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.web.limit.throttle import PIECE, ThrottledSocket, connected, unread_of
+from gossamer.web.fetch.meter import unread_of
+from gossamer.web.limit.throttle import PIECE, ThrottledSocket, connected
 from tests.support.timing import WITHIN
 
 

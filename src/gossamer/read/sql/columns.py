@@ -124,7 +124,7 @@ connect DOUBLE Seconds until the connection was made.
 latency DOUBLE Seconds until the first byte.
 end DOUBLE End of the request, by the monotonic clock.
 speed FLOAT Bytes per second after the first byte.
-received UINTEGER Bytes received.
+received UINTEGER Bytes off the wire: head, body, and all around them.
 sent UINTEGER Bytes sent.
 warc_file VARCHAR Archive file; null if nothing was archived.
 warc_offset UBIGINT Offset of the response (or revisit) record in it.

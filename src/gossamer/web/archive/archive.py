@@ -1,13 +1,19 @@
 """Writes WARC 1.1 records of requests and answers (ISO 28500:2017), one gzip member each.
 
 Invariant: warcio (`content_stream().read()`) and fastwarc (`auto_decode='all'`) read every record to its end, and both
-get the same bytes. Bodies are stored as received, unless that would break the invariant; then the old header fields are
-renamed to `X-Crawler-…`, as other crawlers do:
+get the same bytes. Requests are stored as sent, heads and bodies of answers as received, unless that would break the
+invariant; then the old header fields are renamed to `X-Crawler-…`, as other crawlers do:
 
     Transfer-Encoding    libcurl has decoded it: renamed, with a true Content-Length
     Content-Length       renamed when it is not the length of what is stored
     Content-Encoding     kept with the encoded bytes where every reader can decode it (`Decoded.common`) and all of it
                          is stored; otherwise the decoded body is stored and the field renamed
+    line ends            CRLF, and `X-Crawler-Line-Ends` if there were others
+    trailers             in the head, as `X-Crawler-Trailer-…`: a body with a Content-Length has none
+
+libcurl joins folded lines before anybody sees them. Interim answers (1xx) are left out. An exchange by HTTP/2 has no
+bytes that a reader could use: it is written as HTTP/1.1, and says so (`WARC-Protocol: h2`). Of a body that was not read
+to its end, `WARC-Truncated` says whether its length was the reason.
 
 A body that is in the archive already is not stored again: its `revisit` record has the head, and names the record that
 has the body (WARC 1.1, 6.7.2, identical payload digest). The digest is of the body as stored, so that head and old body
@@ -26,7 +32,6 @@ import hashlib
 import os
 import struct
 import time
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -38,9 +43,13 @@ from gossamer.base.disk import Appender
 from gossamer.collection.layout import archive_name
 from gossamer.web.archive.bodies import LEAST, Payloads
 from gossamer.web.fetch.decode import Decoded
+from gossamer.web.fetch.response import Head
 
 _LENGTH: Final = b"content-length"
 _RENAMED: Final = b"X-Crawler-"
+_TRAILER: Final = b"X-Crawler-Trailer-"
+_CODINGS: Final = frozenset({_LENGTH, b"transfer-encoding", b"content-encoding"})
+_HTTP2: Final = b"WARC-Protocol: h2"
 _GZIP_HEAD: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 _GZIP_TAIL: Final = struct.Struct("<II")
 _STORED: Final = struct.Struct("<BHH")
@@ -48,7 +57,8 @@ _BLOCK: Final = 0xFFFF
 _NO_PAYLOAD: Final = bytes(20)
 _RESPONSE: Final = b"Content-Type: application/http; msgtype=response"
 _PROFILE: Final = b"WARC-Profile: http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
-_CUT: Final = b"WARC-Truncated: length"
+_TRUNCATED: Final = b"WARC-Truncated: "
+_LONG: Final = "length"
 _LETTERS: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZ234567"
 _TWO_LETTERS: Final = [bytes((first, second)) for first in _LETTERS for second in _LETTERS]
 _SHIFTS: Final = range(150, -10, -10)
@@ -71,14 +81,11 @@ class Exchange:
     """Wall clock time of the request."""
     request: bytes
     """Head of the request, as sent."""
-    status: bytes
-    """Status line of the answer, without its line end."""
-    fields: Sequence[tuple[bytes, bytes]]
-    """Header fields of the answer, in order, names as sent."""
+    head: Head
     body: bytes
     decoded: Decoded
-    cut: bool
-    """The body was not read to its end."""
+    cut: str = ""
+    """Why the body was not read to its end: "length" or "unspecified" (WARC 1.1, 5.13); "": it was."""
 
 
 class Place(NamedTuple):
@@ -133,6 +140,8 @@ class Archive:
         """
         response_id = _record_id()
         named = [b"WARC-Target-URI: " + exchange.url, b"WARC-IP-Address: " + exchange.address.encode()]
+        if exchange.head.http2:
+            named.append(_HTTP2)
         fields = [*named, b"WARC-Concurrent-To: " + response_id, b"Content-Type: application/http; msgtype=request"]
         members = [_squeezed(_record(b"request", _record_id(), exchange.time, fields, exchange.request))]
         head, body, compressed, truncated = self._stored(exchange)
@@ -141,7 +150,7 @@ class Archive:
         original = self._original(payload, digest) if len(body) >= LEAST else None
         fields = [*named, _RESPONSE, b"WARC-Payload-Digest: " + digest]
         if truncated or original is not None:
-            fields.append(_CUT)
+            fields.append(_TRUNCATED + (truncated or _LONG).encode())
         if original is not None:
             fields += [
                 _PROFILE,
@@ -176,33 +185,48 @@ class Archive:
         except (OSError, ValueError, KeyError, _InflateError):
             return None
 
-    def _stored(self, exchange: Exchange) -> tuple[bytes, bytes, bool, bool]:
-        """Head and body as stored; whether the body is compressed; whether its end is missing."""
+    def _stored(self, exchange: Exchange) -> tuple[bytes, bytes, bool, str]:
+        """Head and body as stored; whether the body is compressed; why its end is missing, "" if it is not."""
         most = self._max_stored
         body = exchange.body
         encoded = exchange.decoded.common and not exchange.cut and len(body) <= most
         compressed = False
         if not encoded and exchange.decoded.ok:
             body = exchange.decoded.data
-        truncated = exchange.cut or len(body) > most
+        truncated = exchange.cut or (_LONG if len(body) > most else "")
         body = body[:most]
-        lines = [exchange.status]
+        lines = [_status_line(exchange.head)]
         true_length = False
-        for name, value in exchange.fields:
-            lower = name.lower()
-            if lower == _LENGTH and value == b"%d" % len(body) and not true_length:
-                true_length = True
-            elif lower in (_LENGTH, b"transfer-encoding") or (lower == b"content-encoding" and not encoded):
-                name = _RENAMED + name
-            elif lower == b"content-encoding":
-                compressed = len(body) > 1000
-            lines.append(name + b": " + value)
+        for line in exchange.head.raw[1:]:
+            name, _, value = line.partition(b":")
+            name = name.strip().lower()
+            if name in _CODINGS:
+                if name == _LENGTH and value.strip() == b"%d" % len(body) and not true_length:
+                    true_length = True
+                elif name != b"content-encoding" or not encoded:
+                    line = _RENAMED + line.lstrip()
+                else:
+                    compressed = len(body) > 1000
+            lines.append(line)
+        lines += [_TRAILER + line.lstrip() for line in exchange.head.trailers if b":" in line]
         if not true_length:
-            lines.append(b"Content-Length: %d" % len(body))
-        head = b"\r\n".join(lines)
-        if not head.count(b"\r") == head.count(b"\n") == len(lines) - 1:  # libcurl lets a bare CR pass (RFC 9112, 2.2)
-            head = b"\r\n".join(line.translate(_SPACED) for line in lines)
-        return head + b"\r\n\r\n", body, compressed, truncated
+            lines.append(b"Content-Length: %d\r\n" % len(body))
+        return _as_lines(lines) + b"\r\n", body, compressed, truncated
+
+
+def _status_line(head: Head) -> bytes:
+    """The status line as it came, if a reader of archives knows it; else as HTTP/1.1 would write it."""
+    return head.raw[0] if head.raw and head.raw[0].startswith(b"HTTP/1.") else head.line + b"\r\n"
+
+
+def _as_lines(lines: list[bytes]) -> bytes:
+    """The lines of a head. Readers need CRLF at the end of each, and nowhere else: if it came otherwise, a line of its
+    own says so."""
+    head = b"".join(lines)
+    if head.count(b"\r") == head.count(b"\n") == head.count(b"\r\n") == len(lines):
+        return head
+    changed = [line.rstrip(b"\r\n").translate(_SPACED) + b"\r\n" for line in lines]
+    return b"".join((*changed, b"X-Crawler-Line-Ends: LF or CR\r\n"))
 
 
 def _fields_at(path: str, offset: int) -> dict[bytes, bytes]:

@@ -28,13 +28,15 @@ import pycurl
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden
+from gossamer.web.fetch.meter import Meters
 from gossamer.web.fetch.request import Quirks, Requests, Trusted
-from gossamer.web.fetch.response import Fields, broken, read_head
-from gossamer.web.fetch.transfer import Limit, Transfer, failure_of, misplaced
+from gossamer.web.fetch.response import Head, broken, read_head
+from gossamer.web.fetch.transfer import MAX_HEAD, Limit, Transfer, failure_of, misplaced
 
-MAX_HEAD: Final = 256 * 1024
 MAX_ROBOTS: Final = 512_001
 """RFC 9309, 2.5: at least 500 kibibytes. One byte more than is parsed as rules, so that a cut line is noticed."""
+_LITTLE: Final = 1024
+"""Bytes of a body: if one action brings fewer, it is looked at what else it brought."""
 SWEEP: Final = 0.25
 """Seconds between checks of the limits that libcurl does not keep."""
 
@@ -51,6 +53,9 @@ class Driver:
         self.timer: float | None = None
         """When libcurl wants to act even if nothing happens; None: never."""
         self.limit: Limit | None = None
+        self.meters: Meters[Transfer] = Meters()
+        self.excessive: list[Transfer] = []
+        """Open transfers that were found to send too much."""
         self.multi = pycurl.CurlMulti()
         self.multi.setopt(pycurl.M_SOCKETFUNCTION, self._watch)
         self.multi.setopt(pycurl.M_TIMERFUNCTION, self._set_timer)
@@ -59,7 +64,6 @@ class Driver:
 
     def act(self, events: Iterable[tuple[int, int]]) -> float:
         """Lets libcurl work on what the epoll reported, and on what its timer is due for; returns the time."""
-        action = self.multi.socket_action
         for fd, event in events:
             bits = 0
             if event & (select.EPOLLIN | select.EPOLLHUP | select.EPOLLERR):
@@ -68,16 +72,24 @@ class Driver:
                 bits |= pycurl.CSELECT_OUT
             if event & select.EPOLLERR:
                 bits |= pycurl.CSELECT_ERR
-            action(fd, bits)
+            self._action(fd, bits)
         now = time.monotonic()
         if self.timer is not None and self.timer <= now:
             self.timer = None
-            action(pycurl.SOCKET_TIMEOUT, 0)
+            self.multi.socket_action(pycurl.SOCKET_TIMEOUT, 0)
         return now
 
     def readable(self, fd: int) -> None:
         """Lets libcurl read from `fd`."""
-        self.multi.socket_action(fd, pycurl.CSELECT_IN)
+        self._action(fd, pycurl.CSELECT_IN)
+
+    def _action(self, fd: int, bits: int) -> None:
+        """Notices a transfer that reads much, and little of it is body: a fast one reads megabytes between sweeps."""
+        transfer = self.meters.transfers.get(fd)
+        before = transfer.size if transfer is not None else 0
+        self.multi.socket_action(fd, bits)
+        if transfer is not None and transfer.size - before < _LITTLE and transfer.overflows():
+            self.excessive.append(transfer)
 
     def _watch(self, what: int, fd: int, multi: Any, data: Any) -> None:
         """Called by libcurl: it begins to wait for `fd`, waits for something else, or no longer waits."""
@@ -92,6 +104,8 @@ class Driver:
             self._register(fd, mask)
         if self.limit is not None:
             self.limit.watched(fd, what == pycurl.POLL_REMOVE)
+        if what != pycurl.POLL_REMOVE:
+            self.meters.watched(fd)
 
     def _register(self, fd: int, mask: int) -> None:
         """libcurl may close and open a descriptor without a word: the epoll then has it no longer, or another one."""
@@ -120,7 +134,7 @@ class Traffic(NamedTuple):
     first: float = 0.0
     """Seconds until the first byte of the answer."""
     received: int = 0
-    """Bytes of head and body, as they came."""
+    """Bytes off the wire: head, body, and all that was around them (`web/fetch/meter.py`)."""
     sent: int = 0
     """Bytes of the request."""
     reused: bool = False
@@ -128,6 +142,9 @@ class Traffic(NamedTuple):
 
 
 NO_TRAFFIC: Final = Traffic()
+NO_HEAD: Final = read_head(())
+_MOST: Final = 0xFFFFFFFF
+"""Bytes that a visit can say it received."""
 
 
 @dataclass(slots=True)
@@ -146,9 +163,9 @@ class Fetched:
     held: bool = False
     """We held it back: the server is as fast as this, or faster."""
     status: int = 0
-    line: bytes = b""
-    fields: Fields = field(default_factory=list)
+    head: Head = NO_HEAD
     headers: dict[str, str] = field(default_factory=dict)
+    """Those of the head."""
     body: bytes = b""
     request: bytes = b""
 
@@ -169,6 +186,7 @@ class Fetcher:
         self._idle: list[Transfer] = []
         self._open: dict[pycurl.Curl, Transfer] = {}
         self._limit = self._driver.limit = limit(self._driver, self._open) if limit is not None else None
+        self._meters = self._driver.meters = Meters(self._limit)
         self._swept = 0.0
         self._done: list[Fetched] = []
 
@@ -191,7 +209,9 @@ class Fetcher:
         self._driver.multi.add_handle(transfer.curl)
 
     def _transfer(self) -> Transfer:
-        return Transfer(self._settings, self._requests.fields, self._forbidden, self._trusted.path, self._limit)
+        return Transfer(
+            self._settings, self._requests.fields, self._forbidden, self._trusted.path, self._meters, self._limit
+        )
 
     def timeout(self) -> float:
         """Seconds until `act` must be called, whatever happens on the sockets; -1: never."""
@@ -212,6 +232,7 @@ class Fetcher:
             events = self._limit.act(events)
         now = self._driver.act(events)
         self._collect()
+        self._end_excessive()
         if now - self._swept >= SWEEP:  # of those that have not ended
             self._sweep(now)
         done, self._done = self._done, []
@@ -232,14 +253,23 @@ class Fetcher:
                         failure, detail = Outcome.RETURNED, why
                 self._end(transfer, failure, detail)
 
+    def _end_excessive(self) -> None:
+        while self._driver.excessive:
+            transfer = self._driver.excessive.pop()
+            if transfer.curl in self._open and transfer.overflows():
+                self._end(transfer, *transfer.overflowed())
+
     def _sweep(self, now: float) -> None:
-        """Ends transfers that wait too long for their first byte, or are slower than the lowest speed after it."""
+        """Ends transfers that wait too long for their first byte, are slower than the lowest speed after it, or send
+        more than an answer takes."""
         if self._limit is not None:
             for transfer, failure, detail in self._limit.overdue(now, now - self._swept):
                 self._end(transfer, failure, detail)
         self._swept = now
         for transfer in list(self._open.values()):
-            if not transfer.lines:
+            if transfer.overflows():
+                self._end(transfer, *transfer.overflowed())
+            elif not transfer.lines:
                 since = now - transfer.start - transfer.held - self._settings.first_byte_timeout
                 if since > 0 and 0 < transfer.curl.getinfo(pycurl.PRETRANSFER_TIME) < since:
                     self._end(transfer, Outcome.TIMED_OUT, "no status line in time")
@@ -254,18 +284,21 @@ class Fetcher:
     def _end(self, transfer: Transfer, failure: Outcome | None, detail: str) -> None:
         """Makes the `Fetched` of a transfer, and frees its handle."""
         limit = self._limit
-        fd = limit.ending(transfer) if limit is not None else -1
+        if limit is not None:
+            limit.ending(transfer)
         now = time.monotonic()
         curl = transfer.curl
         get = curl.getinfo
         size = sum(map(len, transfer.lines))
-        line, fields, headers = transfer.head or read_head(transfer.lines)
+        head = transfer.whole_head()
+        fd = get(pycurl.ACTIVESOCKET)
+        received = self._meters.ended(transfer, fd)
         status = get(pycurl.RESPONSE_CODE)
         if size > MAX_HEAD:
             failure, detail = Outcome.PROTOCOL_ERROR, "head too long"
-        elif failure is None and not transfer.size and not (transfer.lines and transfer.lines[-1].isspace()):
+        elif failure is None and not transfer.size and not head.whole:
             failure, detail = Outcome.BROKEN_OFF, "ended within the head"
-        elif failure is None and (fault := broken(line) or misplaced(transfer, status, headers)):
+        elif failure is None and (fault := broken(head.line) or misplaced(transfer, status, head.headers)):
             failure, detail = Outcome.PROTOCOL_ERROR, fault
         url = transfer.assignment.url
         if transfer.unverified and failure is None:
@@ -273,7 +306,8 @@ class Fetcher:
         sent = get(pycurl.REQUEST_SIZE)
         connect = get(pycurl.APPCONNECT_TIME) or get(pycurl.CONNECT_TIME)
         reused = get(pycurl.NUM_CONNECTS) == 0 and sent > 0
-        traffic = Traffic(connect, get(pycurl.STARTTRANSFER_TIME), size + transfer.size, sent, reused)
+        received = min(_MOST, size + transfer.size if received is None else received)
+        traffic = Traffic(connect, get(pycurl.STARTTRANSFER_TIME), received, sent, reused)
         self._done.append(
             Fetched(
                 transfer.assignment,
@@ -286,9 +320,8 @@ class Fetcher:
                 unverified=transfer.unverified,
                 held=transfer.slowed,
                 status=status,
-                line=line,
-                fields=fields,
-                headers=headers,
+                head=head,
+                headers=head.headers,
                 body=b"".join(transfer.chunks),
                 request=self._requests.head(url, transfer.partly),
             )
@@ -296,6 +329,8 @@ class Fetcher:
         self._driver.multi.remove_handle(curl)
         del self._open[curl]
         transfer.chunks = []
+        if transfer.meter is not None:
+            transfer.meter.release()
         self._idle.append(transfer)
         if limit is not None:
             limit.ended(transfer, fd)

@@ -10,7 +10,7 @@ import re
 import time
 from collections.abc import Sequence
 from math import ceil
-from typing import Final
+from typing import Final, NamedTuple
 
 import pycurl
 
@@ -21,8 +21,28 @@ GATHERED: Final = frozenset({"", "text/html", "application/xhtml+xml", "text/pla
 """Types whose bodies are read; without a type, the body decides."""
 
 Fields = list[tuple[bytes, bytes]]
-Head = tuple[bytes, Fields, dict[str, str]]
-"""Status line, fields as sent, fields by name."""
+
+
+class Head(NamedTuple):
+    """The head of an answer."""
+
+    line: bytes
+    """Status line, without white space at its end; of HTTP/2 as HTTP/1.1 would write it."""
+    fields: Fields
+    """Names and values, in order, folded lines joined."""
+    headers: dict[str, str]
+    """Values by lower-case name."""
+    raw: Sequence[bytes]
+    """Status line and fields as they came, with their line ends and without the empty line after them."""
+    trailers: Sequence[bytes]
+    """Lines that came after the body, as they came."""
+    whole: bool
+    """The empty line at its end has come."""
+
+    @property
+    def http2(self) -> bool:
+        return bool(self.raw) and self.raw[0][:7] == b"HTTP/2 "
+
 
 # fmt: off
 _TLS_ERRORS: Final = (
@@ -46,6 +66,7 @@ ERRORS: Final = {
 }
 """Outcomes by libcurl's code; any other code: PROTOCOL_ERROR."""
 _STATUS_LINE: Final = re.compile(rb"HTTP/1\.[01] [1-9][0-9][0-9](?:[ \t]|$)")
+_INTERIM: Final = re.compile(rb"HTTP/1\.[01] 1[0-9][0-9](?:[ \t]|$)")
 _PART: Final = re.compile(r"bytes\s+([0-9]{1,18})-([0-9]{1,18})/([0-9]{1,18}|\*)\s*", re.ASCII)
 # fmt: off
 _CERTIFICATES: Final = {
@@ -95,19 +116,21 @@ _FIRST: Final = frozenset({b"M", b"R", *(mark[:1] for mark in _STARTS)})
 _RIFF: Final = {b"WEBP": "WebP", b"WAVE": "WAVE", b"AVI ": "AVI"}
 
 
-def parse_head(lines: Sequence[bytes]) -> tuple[bytes, Fields]:
-    """Status line and fields of the last answer among the header lines (1xx answers come before it, trailers after).
+def read_head(lines: Sequence[bytes]) -> Head:
+    """The head of the last answer among the header lines: interim answers (1xx) come before it, trailers after.
 
     Line ends may be bare LF; folded lines are joined (RFC 9112, 5.2). A status line of HTTP/2 is written as HTTP/1.1:
     archives know no other.
     """
-    status, fields, ended = b"", Fields(), False
-    for line in lines:
-        if (ended or not status) and line[:5].upper() == b"HTTP/":
-            status, fields, ended = b"HTTP/" + line[5:].rstrip(), [], False
+    status, fields, first, end = b"", Fields(), 0, -1
+    for at, line in enumerate(lines):
+        if end >= 0 and status and not _INTERIM.match(status):
+            break
+        if (end >= 0 or not status) and line[:5].upper() == b"HTTP/":
+            status, fields, first, end = b"HTTP/" + line[5:].rstrip(), [], at, -1
             if status[:7] == b"HTTP/2 ":
                 status = b"HTTP/1.1" + status[6:]
-        elif ended:
+        elif end >= 0:
             continue
         elif line[:1] in (b" ", b"\t") and fields and line.strip():
             name, value = fields[-1]
@@ -116,14 +139,11 @@ def parse_head(lines: Sequence[bytes]) -> tuple[bytes, Fields]:
             name, colon, value = line.partition(b":")
             if colon:
                 fields.append((name.strip(), value.strip()))
-            else:
-                ended = not line.strip()
-    return status, fields
-
-
-def read_head(lines: Sequence[bytes]) -> Head:
-    line, fields = parse_head(lines)
-    return line, fields, named(fields)
+            elif not line.strip():
+                end = at
+    whole = end >= 0
+    stop = end if whole else len(lines)
+    return Head(status, fields, named(fields), lines[first:stop], lines[stop + 1 :], whole)
 
 
 def broken(line: bytes) -> str:

@@ -20,6 +20,7 @@ import pycurl
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, pack
+from gossamer.web.fetch.meter import Meter, Meters, most_off_wire
 from gossamer.web.fetch.response import ERRORS, GATHERED, Head, kind_of, lie, mime, part, read_head, tls_fault
 
 KEEP: Final = 60
@@ -29,6 +30,8 @@ _SMALL: Final = 1024
 """Pieces of a body below this size are joined: one object for each piece of two bytes takes 20 times its size."""
 _REPEATED: Final = "the server had closed the connection that was kept open"
 _CUT: Final = "cut at the largest download"
+_NO_BODY: Final = "more came than framing takes, and no body"
+MAX_HEAD: Final = 256 * 1024
 _PARTIAL: Final = 206
 _TOO_LARGE: Final = 100
 """CURLE_TOO_LARGE, which pycurl has no name for: a line of the head above 100 KB."""
@@ -66,8 +69,11 @@ class Limit(Protocol):
     def overdue(self, now: float, passed: float) -> Iterator[tuple[Transfer, Outcome, str]]:
         """Transfers that must end, and why. `passed`: seconds since the last call. Replaces libcurl's timeouts."""
 
-    def ending(self, transfer: Transfer) -> int:
-        """The transfer is about to end; returns its descriptor, -1 for none."""
+    def meter(self, fd: int) -> Meter | None:
+        """What counts the bytes of the connection with this descriptor."""
+
+    def ending(self, transfer: Transfer) -> None:
+        """The transfer is about to end."""
 
     def ended(self, transfer: Transfer, fd: int) -> None:
         """The transfer has ended, and no longer uses its descriptor."""
@@ -92,8 +98,15 @@ class Transfer:
     """A curl handle and the request that it is making."""
 
     def __init__(
-        self, settings: HarvesterSettings, fields: list[str], forbidden: Forbidden, trusted: str, limit: Limit | None
+        self,
+        settings: HarvesterSettings,
+        fields: list[str],
+        forbidden: Forbidden,
+        trusted: str,
+        meters: Meters[Transfer],
+        limit: Limit | None,
     ) -> None:
+        self._meters = meters
         self.lines: list[bytes] = []
         self.forbidden = forbidden
         self.http2 = self.partly = self.unverified = False
@@ -155,14 +168,18 @@ class Transfer:
         self.asked = self.cut = self.refused = self.repeated = self.lacking = False
         self.unwanted = ""
         self.head: Head | None = None
+        self.meter: Meter | None = None
+        self.fd = -1
         self.held, self.slowed = 0.0, False  # seconds for which we let its data wait; whether that made it slower
         host = f"[{assignment.address}]" if ":" in assignment.address else assignment.address
         self.curl.setopt(pycurl.URL, assignment.url)
+        # as it is: libcurl would write the hex digits of its escapes in capitals
+        self.curl.setopt(pycurl.REQUEST_TARGET, assignment.url[assignment.url.index(b"/", 8) :])
         self.curl.setopt(pycurl.CONNECT_TO, [f"::{host}:{assignment.port}"])
         if self._limit is not None:
             self._limit.prepare(self)
 
-    def _open(self, purpose: int, address: Any) -> _Opened | int:
+    def _open(self, purpose: int, address: Any) -> socket.socket | _Opened | int:
         """Decides where a request really goes: libcurl calls it whenever it is about to connect."""
         if self.asked:
             self.repeated = True
@@ -180,9 +197,8 @@ class Transfer:
                 raise
             self.lacking = True
             return int(pycurl.SOCKET_BAD)
-        if self._limit is not None:
-            self._limit.opened(new)
-        return _Opened(new.detach())
+        self._meters.opened(self, new)
+        return new if self.meter is not None else _Opened(new.detach())  # a meter keeps and closes it
 
     def _about_to_ask(self, *_: object) -> int:
         """libcurl is connected, by a new connection or an old one, and about to send the request."""
@@ -190,6 +206,7 @@ class Transfer:
             self.repeated = True
             return int(pycurl.PREREQFUNC_ABORT)
         self.asked = True
+        self._meters.asks(self)
         return int(pycurl.PREREQFUNC_OK)
 
     def _body(self, data: bytes) -> int | None:
@@ -214,14 +231,34 @@ class Transfer:
             self.chunks.append(bytearray(data))
         return None
 
+    def overflows(self) -> bool:
+        """Whether more came than head, body and their framing take. The server is ended then: it may go on for ever."""
+        meter = self.meter
+        if meter is None or meter.received - meter.counted <= most_off_wire(0, self.size, self.limit):
+            return False
+        head = min(sum(map(len, self.lines)), MAX_HEAD)
+        return meter.passed - meter.counted > most_off_wire(head, self.size, self.limit)
+
+    def overflowed(self) -> tuple[Outcome | None, str]:
+        """What becomes of a transfer that overflows: a page that is cut, if something of its body came."""
+        self.cut = self.size > 0
+        return (None, _CUT) if self.cut else (Outcome.PROTOCOL_ERROR, _NO_BODY)
+
+    def whole_head(self) -> Head:
+        """The head of the answer, with the trailers that came after the body."""
+        if self.head is not None and self.lines and self.lines[-1].isspace():
+            return self.head
+        return read_head(self.lines)
+
     def _unwanted(self, data: bytes) -> str:
         """Why the body is not read, by its head, which is complete now, and by its first bytes; "" if it is read.
 
         (`getinfo` may not be called in here.)
         """
-        self.head = line, _, headers = read_head(self.lines)
-        if self.assignment.ask not in (Ask.PAGE, Ask.PROBE) or line[8:10] != b" 2":
+        self.head = read_head(self.lines)
+        if self.assignment.ask not in (Ask.PAGE, Ask.PROBE) or self.head.line[8:10] != b" 2":
             return ""
+        headers = self.head.headers
         called = mime(headers)
         if called not in GATHERED:
             return f"{called} is not gathered"

@@ -7,7 +7,8 @@ bounded, and the servers wait with it. libcurl gets each piece at once, and beha
 that is received counts: heads, TLS, handshakes.
 
 A server is not blamed for what we do: the time in which its data lay unread counts for none of the limits of time and
-speed, and such a visit is marked as held back.
+speed, and such a visit is marked as held back. Two limits count all the same, so that no server can go on for ever:
+that of the bytes of a request (`web/fetch/meter.py`), and `longest`.
 
 Refused: libcurl's own limit per transfer as the hard limit (it counts whole seconds, and lets each transfer read all
 of its share at once; it does cap single transfers, `Assignment.cap`); pausing transfers when the grant is used up
@@ -29,17 +30,26 @@ import pycurl
 from gossamer.base.model import Outcome
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.fetch.fetch import SWEEP, Driver, Fetcher
+from gossamer.web.fetch.meter import Meter
 from gossamer.web.fetch.response import tls_fault
 from gossamer.web.fetch.transfer import Transfer
 from gossamer.web.limit.bucket import Share, window_of
-from gossamer.web.limit.throttle import ThrottledSocket, connected, read_of
+from gossamer.web.limit.throttle import ThrottledSocket, connected
 
 PIECES: Final = 64
 """Pieces after which the worker returns to its other work."""
 NOTABLE: Final = 0.25
 """Of the time of a visit: a last wait that was shorter made no difference."""
+LEAST_SPEED: Final = 100
+"""Bytes per second that count as the lowest speed if the settings accept less."""
 _NEVER: Final = 2**31 - 1
 """Milliseconds."""
+
+
+def longest(settings: HarvesterSettings) -> float:
+    """Seconds after which a transfer ends whatever held it back: the time of a whole request, and the time that the
+    largest download takes at the lowest speed that a server may have."""
+    return settings.whole_timeout + settings.max_download / max(LEAST_SPEED, settings.lowest_speed)
 
 
 def limited_fetcher(settings: HarvesterSettings, epoll: select.epoll, share: Share) -> Fetcher:
@@ -55,6 +65,7 @@ class BandwidthLimit:
     ) -> None:
         """`transfers`: the open ones of the fetcher, which keeps the mapping up to date."""
         self._settings, self._share = settings, share
+        self._longest = longest(settings)
         self._driver, self._transfers = driver, transfers
         self._gate = select.epoll()
         driver.epoll.register(self._gate.fileno(), select.EPOLLIN)
@@ -63,6 +74,8 @@ class BandwidthLimit:
         self.ends: dict[int, ThrottledSocket] = {}
         """By our descriptors, of which each socket has two."""
         self._connecting = set[int]()
+        self._makers: dict[int, Transfer] = {}
+        """By libcurl's descriptor: the transfer for which it makes the connection."""
         self._dry: tuple[float, float] | None = None
         """Since when nothing may be read, and until when at least; None: something may be read."""
         self._last_dry = (0.0, 0.0)
@@ -84,6 +97,7 @@ class BandwidthLimit:
         def made(fd: int, purpose: int) -> int:
             """libcurl has opened a socket: what had this descriptor before is closed, which will be noticed."""
             transfer.made = fd
+            self._makers[fd] = transfer
             self.sockets.pop(fd, None)
             return int(pycurl.SOCKOPT_OK)
 
@@ -146,7 +160,8 @@ class BandwidthLimit:
         finally:
             with suppress(FileExistsError):
                 epoll.register(fd, self._driver.masks[fd])
-        self._share.spend(read_of(throttled.far))
+        if (maker := self._makers.pop(fd, None)) is not None and maker.made == fd:
+            maker.meter = throttled
         throttled.dry_spells = self._dry_spells
         self.sockets[fd] = self.ends[throttled.ends[0]] = self.ends[throttled.ends[1]] = throttled
         epoll.register(throttled.far, 0)
@@ -155,9 +170,8 @@ class BandwidthLimit:
 
     def _lack(self, fd: int) -> None:
         """There are no descriptors for a throttled socket: the page goes back, and nothing is read for it."""
-        for transfer in self._transfers.values():
-            if transfer.made == fd:
-                transfer.lacking = True
+        if (maker := self._makers.pop(fd, None)) is not None and maker.made == fd:
+            maker.lacking = True
         connection = socket.socket(fileno=fd)
         with suppress(OSError):
             connection.shutdown(socket.SHUT_RDWR)
@@ -172,7 +186,10 @@ class BandwidthLimit:
         self._settle(throttled)
 
     def _settle(self, throttled: ThrottledSocket) -> None:
-        """Brings gate and epoll up to date: the gate has the sockets through which something may be let in."""
+        """Pays for what came, and brings gate and epoll up to date: the gate has the sockets through which something
+        may be let in."""
+        if unpaid := throttled.pay():
+            self._share.spend(unpaid)
         if throttled.closed:
             for end in throttled.ends:
                 del self.ends[end]
@@ -212,7 +229,7 @@ class BandwidthLimit:
 
     def _let_through(self, throttled: ThrottledSocket) -> None:
         late, throttled.dry_spells = throttled.dry_spells != self._dry_spells, self._dry_spells
-        self._share.spend(throttled.let_in(int(self._share.balance), late))
+        throttled.let_in(int(self._share.balance), late)
         self._settle(throttled)
         fd = throttled.fd
         if fd in self._driver.masks and self.sockets.get(fd) is throttled:
@@ -232,17 +249,21 @@ class BandwidthLimit:
                 if transfer.mark_time:
                     transfer.mark_time += waited
             took = now - transfer.start - transfer.held
-            if took > self._settings.whole_timeout:
+            if now - transfer.start > self._longest:
+                yield transfer, Outcome.TIMED_OUT, "not within the longest time, whoever was slow"
+            elif took > self._settings.whole_timeout:
                 yield transfer, Outcome.TIMED_OUT, "not within the time limit of a whole request"
             elif not transfer.asked and took > self._settings.connect_timeout:
                 yield transfer, *_unconnected(transfer, throttled is not None, took)
 
-    def ending(self, transfer: Transfer) -> int:
+    def meter(self, fd: int) -> Meter | None:
+        return self.sockets.get(fd)
+
+    def ending(self, transfer: Transfer) -> None:
         """Finds out whether the last dry spell made the transfer slower."""
         now, (begun, ended) = time.monotonic(), self._last_dry
         waited = ended - max(begun, transfer.start) if now - ended < NOTABLE * (ended - begun) else 0.0
         transfer.slowed |= waited > NOTABLE * (now - transfer.start)
-        return int(transfer.curl.getinfo(pycurl.ACTIVESOCKET))
 
     def ended(self, transfer: Transfer, fd: int) -> None:
         if (throttled := self.sockets.get(fd)) is not None and not transfer.http2:

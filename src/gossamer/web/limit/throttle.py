@@ -22,26 +22,20 @@ Cost: two system calls and a copy per piece, and three descriptors per connectio
 
 from __future__ import annotations
 
-import fcntl
 import os
 import select
 import socket
-import struct
-import termios
-from array import array
 from contextlib import suppress
 from typing import Final
+
+from gossamer.web.fetch.meter import received_of, unread_of
 
 PIECE: Final = 1 << 16
 """Bytes that pass at a time, at most."""
 _ALWAYS: Final = select.EPOLLRDHUP | select.EPOLLOUT | select.EPOLLET
 """Events of the connection that are polled whatever is let in: it may be written to again, or its server closed it."""
-_RECEIVED: Final = struct.Struct("<Q")
-_RECEIVED_AT: Final = 128
-"""Offset of tcpi_bytes_received in struct tcp_info (Linux 4.1)."""
 _INTERNET: Final = (socket.AF_INET, socket.AF_INET6)
 _OVER: Final = select.EPOLLRDHUP | select.EPOLLHUP | select.EPOLLERR
-_unread: Final = array("i", [0])
 _piece: Final = bytearray(PIECE)
 _view: Final = memoryview(_piece)
 
@@ -60,20 +54,10 @@ def connected(fd: int) -> bool:
         connection.detach()
 
 
-def unread_of(end: socket.socket | int) -> int:
-    """Bytes that wait in a socket's receive buffer; 0 if it is closed."""
-    try:
-        fcntl.ioctl(end, termios.FIONREAD, _unread)
-    except (OSError, ValueError):
-        return 0
-    return _unread[0]
-
-
 def read_of(connection: socket.socket) -> int:
     """Bytes that were read from a connection since it was made."""
     unread = unread_of(connection)
-    info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _RECEIVED_AT + _RECEIVED.size)
-    return max(0, int(_RECEIVED.unpack_from(info, _RECEIVED_AT)[0]) - unread)
+    return max(0, received_of(connection) - unread)
 
 
 class ThrottledSocket:
@@ -101,6 +85,12 @@ class ThrottledSocket:
         """Whether the server had to wait for us since the last request was sent."""
         self._idle = False
         """No request is under way. None may begin once something has come: that would be taken for its answer."""
+        self.counted = 0
+        """Bytes that have counted for requests that are over."""
+        self._let = read_of(self.far)
+        """Bytes that were let in."""
+        self._unpaid = self._let
+        """Those of them, and of those that were left unread at the end, that its owner has not paid for."""
         self.dry_spells = 0
         """For the caller of `let_in`: its count of dry spells when something was let in last."""
         self._much = window // 2
@@ -135,8 +125,26 @@ class ThrottledSocket:
         """Whether something has come that libcurl has not read yet."""
         return bool(self._down) or unread_of(self.fd) > 0 or (self.opens and unread_of(self.far) > 0)
 
+    @property
+    def received(self) -> int:
+        """Bytes that came, let in or not."""
+        return self._let + unread_of(self.far)
+
+    @property
+    def passed(self) -> int:
+        """Bytes that libcurl has read."""
+        return self._let - len(self._down) - unread_of(self.fd)
+
+    def release(self) -> None:
+        """The connection may be used again: nothing to release."""
+
+    def pay(self) -> int:
+        """Bytes that came off the wire and are not paid for yet."""
+        unpaid, self._unpaid = self._unpaid, 0
+        return unpaid
+
     def let_in(self, most: int, late: bool = False) -> int:
-        """Lets in at most `most` bytes; returns how many passed. `late`: nothing could be let in for a while; if so
+        """Lets in at most `most` bytes; returns how many. `late`: nothing could be let in for a while; if so
         much is there now that the server cannot send any more, the server had to wait."""
         if late and not self.held and self._much:
             self.held = unread_of(self.far) >= self._much
@@ -147,6 +155,8 @@ class ThrottledSocket:
         except OSError:
             self._reset()
             return 0
+        self._let += count
+        self._unpaid += count
         if count:
             self._pass(_view[:count])
         elif self._failed:
@@ -235,6 +245,9 @@ class ThrottledSocket:
         return bool(poll.poll(0))
 
     def close(self) -> None:
+        left = unread_of(self.far)  # it came, although nobody reads it
+        self._let += left
+        self._unpaid += left
         self._ended, self._down, self._up = True, b"", b""
         self.near.close()
         self.far.close()

@@ -47,6 +47,7 @@ class Door(Enum):
     WRONG_NAME = "https with the certificate of another site"
     OLD_TLS = "TLS 1.1 at most"
     STUCK = "https, but the TLS handshake is never answered"
+    DRIPPING = "https, but the TLS handshake is answered by a byte now and then"
 
     @property
     def scheme(self) -> str:
@@ -55,7 +56,7 @@ class Door(Enum):
     @property
     def handshake(self) -> bool:
         """Whether the site completes a TLS handshake, and so needs a certificate."""
-        return self.scheme == "https" and self is not Door.STUCK
+        return self.scheme == "https" and self not in (Door.STUCK, Door.DRIPPING)
 
 
 @dataclass(frozen=True)

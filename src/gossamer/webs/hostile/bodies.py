@@ -114,7 +114,13 @@ BODIES: Final = (
         endless(answer(b"", length=False) + page("the body without end"), b"<p>more and more</p>\n" * 500)),
     one("endless-chunks", "Sends chunks without end.", "ok",
         endless(chunked(page("the chunks without end"))[:-5], b"2710\r\n" + b"<p>more and more</p>" * 500 + b"\r\n")),
+    one("endless-extension", "Begins a chunked page, then sends a chunk extension without end.", "ok",
+        endless(chunked(page("the extension without end"))[:-5] + b"2710", b";more=" + b"x" * 9_000)),
+    one("only-extension", "Sends a chunk extension without end, and no body.", "protocol_error",
+        endless(chunked(b"")[:-5] + b"2710", b";more=" + b"x" * 9_000)),
     one("empty", "A page without a body.", "no_content", says(answer())),
+    one("empty-trailers", "A chunked page without a body, but with trailers.", "no_content",
+        says(chunked(b"")[:-2] + b"X-Sum: 0\r\nX-End: yes\r\n\r\n")),
     *(
         one(f"chunk-{name}", what, end, says(chunked(page("chunks"))[:-5] + rest, close=True))
         for name, what, end, rest in (

@@ -85,5 +85,6 @@ CONNECTIONS: Final = (
     _whole("tls-wrong-name", "Its certificate belongs to another site.", Door.WRONG_NAME),
     _whole("tls-old", "Speaks TLS 1.1 at most.", Door.OLD_TLS),
     _whole("tls-stuck", "Never answers the TLS handshake.", Door.STUCK),
+    _whole("tls-drip", "Answers the TLS handshake by a few bytes per second.", Door.DRIPPING),
 )
 # fmt: on

@@ -27,6 +27,8 @@ from gossamer.webs.hostile.saying import answer, page
 from gossamer.webs.hostile.web import HostileWeb
 
 LARGEST_HEAD: Final = 65_536
+DRIP: Final = 0.2
+"""Seconds between two bytes of a dripping handshake."""
 _NOT_FOUND: Final = answer(b"<p>There is no such page.</p>", "404 Not Found")
 _MISDIRECTED: Final = answer(b"<p>No such site.</p>", "421 Misdirected Request")
 
@@ -135,6 +137,20 @@ def _make(doors: dict[Door, str], folder: Path) -> Certificates | None:
     return Certificates(trusted, found)
 
 
+class Dripping(asyncio.Protocol):
+    """Sends the beginning of a long TLS record byte by byte, as long as the client waits for its end."""
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport, self._left = transport, iter(b"\x16\x03\x03\x3f\xff" + bytes(0x3FFF))
+        self._drip()
+
+    def _drip(self) -> None:
+        if not self._transport.is_closing() and (octet := next(self._left, None)) is not None:
+            self._transport.write(bytes([octet]))
+            asyncio.get_running_loop().call_later(DRIP, self._drip)
+
+
 class _Serving:
     """All listening sockets and their connections."""
 
@@ -157,6 +173,8 @@ class _Serving:
         for (address, door), own in zip(doors.items(), self._sockets, strict=True):
             if door is Door.STUCK:
                 self._servers.append(await loop.create_server(asyncio.Protocol, sock=own))
+            elif door is Door.DRIPPING:
+                self._servers.append(await loop.create_server(Dripping, sock=own))
             elif door is not Door.UNANSWERED:
                 context = self._context(door) if door.handshake else None
                 self._servers.append(await loop.create_server(partial(self._protocol, address), sock=own, ssl=context))
