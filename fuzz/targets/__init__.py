@@ -6,12 +6,16 @@ from typing import Final
 
 from fuzz.target import Target
 from fuzz.targets.answer import AnswerTarget
+from fuzz.targets.chunked import ChunkedTarget
 from fuzz.targets.decode import DecodeTarget
+from fuzz.targets.groups import GroupsTarget
 from fuzz.targets.html import HtmlTarget
+from fuzz.targets.join import JoinTarget
 from fuzz.targets.journal import JournalTarget
 from fuzz.targets.names import NamesTarget
 from fuzz.targets.robots import RobotsTarget
 from fuzz.targets.sitemaps import SitemapsTarget
+from fuzz.targets.sql import SqlTarget
 from fuzz.targets.urls import UrlsTarget
 
 TARGETS: Final[dict[str, type[Target]]] = {
@@ -25,5 +29,9 @@ TARGETS: Final[dict[str, type[Target]]] = {
         SitemapsTarget,
         JournalTarget,
         NamesTarget,
+        JoinTarget,
+        GroupsTarget,
+        ChunkedTarget,
+        SqlTarget,
     )
 }

@@ -143,7 +143,7 @@ class AnswerTarget(Target):
         self._number += 1
         port = self._listener.getsockname()[1]
         self._fetcher.start(Assignment(self._number, ask, 1, 1, 1, _URL, "127.0.0.1", port))
-        line: socket.socket | None = None
+        line, parts = None, [answer]
         end = time.monotonic() + 20.0
         while time.monotonic() < end:
             done = self._fetcher.act(self._epoll.poll(min(self._fetcher.timeout(), 0.001)))
@@ -151,32 +151,40 @@ class AnswerTarget(Target):
                 if line is not None:
                     line.close()
                 return done[0]
-            if line is None:
-                with contextlib.suppress(BlockingIOError):
-                    line, _ = self._listener.accept()
-                    line.setblocking(False)
-            elif line.fileno() >= 0:
-                answer = self._served(line, answer)
+            line, parts = serve_to(self._listener, line, parts)
         raise TimeoutError("no answer was read in time")
 
-    @staticmethod
-    def _served(line: socket.socket, answer: bytes) -> bytes:
-        """Sends a part and returns the rest. The socket is closed at the end, when the request has been read."""
+
+def serve_to(
+    listener: socket.socket, line: socket.socket | None, parts: list[bytes]
+) -> tuple[socket.socket | None, list[bytes]]:
+    """The server's turn: accepts a connection, or sends the next of the `parts` to it. Returns the connection and what
+    is left to send. The connection is closed at the end, when the request has been read."""
+    if line is None:
         with contextlib.suppress(BlockingIOError):
-            try:
-                line.recv(1 << 16)
-            except ConnectionResetError:
-                line.close()
-                return b""
+            line, _ = listener.accept()
+            line.setblocking(False)
+        return line, parts
+    if line.fileno() < 0:
+        return line, parts
+    first, rest = parts[0], parts[1:]
+    with contextlib.suppress(BlockingIOError):
         try:
-            while answer:
-                answer = answer[line.send(answer) :]
+            line.recv(1 << 16)
+        except ConnectionResetError:
             line.close()
-        except BlockingIOError:
-            pass
-        except (BrokenPipeError, ConnectionResetError):
-            line.close()
-        return answer
+            return line, []
+    try:
+        while first:
+            first = first[line.send(first) :]
+    except BlockingIOError:
+        return line, [first, *rest]
+    except (BrokenPipeError, ConnectionResetError):
+        line.close()
+        return line, []
+    if not rest:
+        line.close()
+    return line, rest
 
 
 def _check_records(packed: bytes) -> None:

@@ -20,6 +20,7 @@ from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.directives import of_meta, refresh_target
 from gossamer.gatherer.link_field import field_text, link_targets
 from gossamer.gatherer.links import Found, Kinds, merged
+from gossamer.gatherer.markup.nested import MOST_NESTED, is_nested, may_nest
 from gossamer.gatherer.markup.tags import Marks
 from gossamer.gatherer.preferences import METAS
 
@@ -68,6 +69,8 @@ class Read:
     preferences: list[tuple[str, str]] = field(default_factory=list)
     """Preferences for the use of the content: names and values."""
     text_left: int = _TEXT_IN_ALL
+    nested_left: int | None = None
+    """How many more links inside of other links have a text; None: nothing is nested that matters."""
 
     def add(self, raw: str | None, found: Found) -> None:
         """Add a reference, or merge it with the same one found before."""
@@ -94,6 +97,7 @@ def read(tree: LexborHTMLParser, tags: Marks, settings: GathererSettings, token:
         tree.strip_tags(silent)
     for bearer in bearers:
         if bearer.tag is Tag.A:
+            found.nested_left = MOST_NESTED if may_nest(tags) else None
             _read_anchors(tree, bearer, found, tags.may_have("svg"))
         else:
             _read_others(before.get(bearer) or [node.attributes for node in tree.tags(bearer.name)], bearer, found)
@@ -161,6 +165,10 @@ def _read_others(elements: list[dict[str, str | None]], bearer: Bearer, found: R
 
 def _text(node: LexborNode, longest: int, found: Read) -> str:
     """The text of a link, or of an image inside it if the link has no text."""
+    if found.nested_left is not None and is_nested(node):
+        found.nested_left -= 1
+        if found.nested_left < 0:
+            return ""
     text = node.text_lexbor() if found.text_left > 0 else ""
     if len(text) > longest:
         found.text_left -= len(text)

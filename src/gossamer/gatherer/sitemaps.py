@@ -130,6 +130,8 @@ _NESTED: Final = re.compile(r"<(?:[A-Za-z_][\w.-]*:)?url\s*>", re.IGNORECASE)
 _NESTED_END: Final = re.compile(r"</(?:[A-Za-z_][\w.-]*:)?url\s*>", re.IGNORECASE)
 _NO_ADDRESS: Final = re.compile(r"isPermaLink\s*=\s*[\"']?\s*false", re.IGNORECASE)
 _MARKUP: Final = re.compile(rf"[{_WHITE}]*+<")
+_END_OF_TYPE: Final = re.compile(r"[>\[]")
+"""Where the name of a document type ends: at its end, or where its declarations begin."""
 _LINE: Final = re.compile(r"[^\r\n\f\v\x1c-\x1e\x85\u2028\u2029]+")
 
 
@@ -231,9 +233,10 @@ def _skipped(text: str, at: int) -> int:
     if text.startswith("<?", at):
         return _behind(text, "?>", at)
     if text[at : at + 9].upper() == "<!DOCTYPE":
-        end = text.find(">", at)
-        inner = text.find("[", at, max(at, end))
-        return _behind(text, "]", inner) if inner >= 0 else end + 1 or -1
+        end = _END_OF_TYPE.search(text, at)
+        if end is None:
+            return -1
+        return end.end() if end[0] == ">" else _behind(text, "]", end.end())
     return _behind(text, ">", at) if text.startswith("<!", at) else at
 
 

@@ -164,9 +164,32 @@ def _longest(found: Marks, most_left: int) -> int:
 def _may_have_many_attributes(text: str, found: Marks) -> bool:
     """Whether one element may have many attributes; <html> and <body> get the attributes of all tags of their name."""
     lengths = np.diff(found.places, prepend=0, append=len(found.raw))
+    if _longest_unclosed(found) > LONG_TAG:
+        return True
     if lengths.max() > LONG_TAG or (len(text) > LONG and lengths @ lengths > MOST_COMPARED):
         return True
     return count_roots(found) > FEW_ROOTS
+
+
+def _longest_unclosed(found: Marks) -> int:
+    """The most bytes from a < to the next >, if it may be many: a < inside a tag does not end it, but is part of an
+    attribute."""
+    if not _has_gap(found.raw):
+        return 0
+    closings = np.flatnonzero(np.frombuffer(found.raw, np.uint8) == ord(">"))
+    stops = np.append(closings, len(found.raw))[np.searchsorted(closings, found.places)]
+    return int((stops - found.places).max(initial=0))
+
+
+def _has_gap(raw: bytes) -> bool:
+    """Whether `LONG_TAG` bytes or more may be without a >."""
+    at, half = 0, LONG_TAG // 2
+    while at + half < len(raw):
+        last = raw.rfind(b">", at, at + half)
+        if last < 0:
+            return True
+        at = last + 1
+    return False
 
 
 def _end(text: str) -> int:

@@ -1,0 +1,71 @@
+"""The search for costs that multiply finds what does; a sample of all mixtures does not, nor what once did."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from typing import Final
+
+import pytest
+
+from bench import costs
+from bench.costs import ARRANGED, KINDS, PAGE, ROBOTS, SITEMAP, Kind, Mixture, Piece, mixtures, multiplies, sample
+from tests.support.paths import ROOT
+
+LISTS: Final = replace(SITEMAP, size=1_000_000, notable=0.4)
+"""Sitemaps that are small enough for a test."""
+ONCE: Final = (
+    Mixture(PAGE, Piece('<a href="x#"><object>'), Piece("</p>"), ARRANGED[0]),
+    Mixture(replace(PAGE, size=100_000), Piece('<a href="x#"><object>'), Piece('<a href="x#"><object>'), ARRANGED[0]),
+    Mixture(PAGE, Piece('<svg><a href="x#">'), Piece("<g></g>"), ARRANGED[0]),
+    Mixture(replace(PAGE, size=200_000), Piece("<p a#=1 ~=2"), Piece(' "'), ARRANGED[1]),
+    Mixture(LISTS, Piece("<!DOCTYPE x []"), Piece("<url>"), ARRANGED[0]),
+    Mixture(LISTS, Piece("<!DOCTYPE x []"), Piece("<url>"), ARRANGED[1]),
+)
+"""Mixtures whose costs once multiplied."""
+
+
+@pytest.mark.parametrize("mixture", ONCE, ids=str)
+def test_what_once_multiplied_does_so_no_more(mixture: Mixture) -> None:
+    assert multiplies(mixture) is None
+
+
+@pytest.mark.parametrize(("kind", "pairs"), [(PAGE, 80), (ROBOTS, 60), (LISTS, 40)], ids=["page", "robots", "sitemap"])
+def test_no_mixture_of_a_sample_multiplies(kind: Kind, pairs: int) -> None:
+    """`make bounds` searches for longer."""
+    found = {str(mixture): growth for mixture in sample(kind, pairs, 3) if (growth := multiplies(mixture)) is not None}
+    assert not found
+
+
+def test_the_worst_of_a_sample_stays_within_its_bounds() -> None:
+    """In a process of its own: the memory of this one is that of all tests."""
+    command = [sys.executable, "-m", "bench.costs", "page", "robots", "--pairs", "40", "--worst", "3"]
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join([str(ROOT / "src"), str(ROOT)])}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert done.stdout.count("bound: at most") == 6
+
+
+@pytest.mark.parametrize(
+    ("seconds", "is_found"),
+    [
+        (lambda size: size / 1e5, False),
+        (lambda size: size**2 / 1e10, True),
+        (lambda size: size**1.5 / 1e7, True),
+        (lambda size: size / 1e6 if size < 300_000 else size / 1e5, False),
+        (lambda size: size**2 / 1e13, False),
+    ],
+    ids=["linear", "quadratic", "between", "a limit is passed", "quadratic, but cheap"],
+)
+def test_the_search_finds_what_multiplies(seconds: object, is_found: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert callable(seconds)
+    monkeypatch.setattr(costs, "cost", lambda kind, body, times=2: seconds(len(body)))
+    assert (multiplies(mixtures(PAGE)[0]) is not None) == is_found
+
+
+@pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
+def test_mixtures_have_the_size_that_is_asked_for(kind: Kind) -> None:
+    for mixture in sample(kind, 50, 1):
+        assert 50_000 < len(mixture.made(100_000)) < 140_000, mixture
