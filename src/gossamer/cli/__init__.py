@@ -51,12 +51,14 @@ app.add_typer(graph, name="graph")
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 fault, 2 usage, 3 locked, 4 disk or memory, 130 interrupted after a clean stop."""
+    """Exit codes: 0 done, 1 fault, 2 usage, 3 locked, 4 disk or memory, 130 interrupted after a clean stop, 141 nobody
+    reads the output."""
     guard()
     try:
-        app()
+        _run()
     except GossamerError as error:
-        print(f"gossamer: {error.message}", file=sys.stderr)
+        if error.message:
+            print(f"gossamer: {error.message}", file=sys.stderr)
         if error.cure:
             print(f"          {error.cure}", file=sys.stderr)
         sys.exit(error.exit_code)
@@ -66,3 +68,11 @@ def main() -> None:
         print("gossamer: out of memory; everything committed is intact", file=sys.stderr)
         print("          Lower collection.max_pages or use a larger machine, then start again.", file=sys.stderr)
         sys.exit(4)
+
+
+def _run() -> None:
+    try:
+        app()
+    except SystemExit:
+        sys.stdout.flush()  # what fails at the end of the interpreter has no message
+        raise
