@@ -18,7 +18,7 @@ START = "import sys; from gossamer.base.escape import guard; guard(); from gossa
 
 def run(arguments: list[str], buffered: bool = True, **streams: Any) -> subprocess.CompletedProcess[str]:
     environment = os.environ | {"PYTHONUNBUFFERED": "" if buffered else "1"}
-    pipes = {name: subprocess.PIPE for name in ("stdout", "stderr") if name not in streams}
+    pipes: dict[str, Any] = {name: subprocess.PIPE for name in ("stdout", "stderr") if name not in streams}
     return subprocess.run(arguments, text=True, env=environment, **pipes, **streams)
 
 

@@ -12,8 +12,8 @@ Rules of durability, kept here so that callers need not care: a new file's name 
 replaced by writing a temporary file (`.tmp`), syncing it, renaming it and syncing the folder; after a sync has failed,
 the file is never trusted again (the kernel may have dropped the pages, and would report success the next time).
 
-No file is written through a symbolic link: a link in place of a file, left by an accident or by another user, would lead
-the write out of the collection. Folders may be links (an archive on another disk), and readers follow all links.
+No file is written through a symbolic link: a link in place of a file, left by an accident or by another user, would
+lead the write out of the collection. Folders may be links (an archive on another disk), and readers follow all links.
 """
 
 from __future__ import annotations

@@ -294,7 +294,7 @@ def test_repair_refuses_a_running_crawl(copy: World) -> None:
 
 
 def test_a_file_that_is_a_link_to_outside_is_read_and_never_written(world: World, tmp_path: Path) -> None:
-    """Each kind of file in turn is a link to a file outside: by a start, a crawl and a repair that file is not changed."""
+    """Each kind of file in turn is a link to a file outside: neither a repair nor a crawl changes that file."""
     shard = shard_folder(world.folder)
     kinds = {p.relative_to(shard).parts[0]: p.relative_to(shard) for p in sorted(shard.rglob("*")) if p.is_file()}
     for kind, name in kinds.items():
