@@ -131,6 +131,31 @@ def test_truncate_cuts_but_never_extends(tmp_path: Path) -> None:
         disk.truncate(tmp_path / "a", 5)
 
 
+@pytest.mark.parametrize(
+    "deed",
+    [
+        lambda p: disk.Appender(p / "a"),
+        lambda p: disk.write_synced(p / "a", b"new"),
+        lambda p: disk.write_atomic(p / "b", b"new"),
+        lambda p: disk.truncate(p / "a", 1),
+    ],
+    ids=["append", "write", "temporary", "truncate"],
+)
+@pytest.mark.parametrize("dangling", [False, True])
+def test_nothing_is_written_through_a_symbolic_link(
+    tmp_path: Path, deed: Callable[[Path], None], dangling: bool
+) -> None:
+    outside, inside = tmp_path / "outside", tmp_path / "inside"
+    inside.mkdir()
+    if not dangling:
+        outside.write_bytes(b"another's")
+    for name in ("a", "b.tmp"):
+        (inside / name).symlink_to(outside)
+    with pytest.raises(StorageError, match="symbolic link"):
+        deed(inside)
+    assert not outside.exists() if dangling else outside.read_bytes() == b"another's"
+
+
 def test_folders_are_created_with_their_parents_and_removed_with_their_contents(tmp_path: Path) -> None:
     disk.make_directory(tmp_path / "a" / "b" / "c")
     disk.make_directory(tmp_path / "a" / "b" / "c")

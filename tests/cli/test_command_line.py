@@ -18,7 +18,7 @@ import pytest
 from gossamer.base.errors import UsageError
 from gossamer.cli import main
 from gossamer.cli.crawl import user_settings
-from gossamer.collection import manifest
+from gossamer.collection import layout, lock, manifest
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.webs.demo import DemoWeb
@@ -254,6 +254,20 @@ def test_stop_and_status_find_the_crawl(served: Served, folder: Path) -> None:
     assert (ended.code, ended.figures["ending"]) == (0, "stopped on request")
     assert "not running: stopped on request" in gossamer("status", folder).output
     assert gossamer("stop", folder).output == f"{folder}: not running\n"
+
+
+def test_stop_names_the_crawl_of_another_user(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(pid: int, number: int) -> None:
+        raise PermissionError(1, "Operation not permitted")
+
+    monkeypatch.setattr(os, "kill", refuse)
+    monkeypatch.setattr(layout, "require_collection", lambda folder: None)
+    monkeypatch.setattr(lock, "holder", lambda shard: lock.Holder(os.getpid(), lock.process_start(os.getpid()), 0.0))
+    ended = say(capsys, "stop", folder)
+    assert ended.code == 2
+    assert f"process {os.getpid()} belongs to another user" in ended.errors
 
 
 def test_status_reports_a_killed_crawl(served: Served, folder: Path) -> None:

@@ -7,6 +7,7 @@ import gzip
 import hashlib
 import io
 import json
+import os
 import tarfile
 import zipfile
 from collections.abc import Iterator
@@ -143,6 +144,15 @@ def test_only_sealed_data_is_exported(tmp_path: Path) -> None:
     assert whole.startswith(body)
     assert len(body) < len(whole)
     check_index(found, 20)
+
+
+def test_a_pipe_or_device_is_not_replaced_by_a_file(made: Made, tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for force in (False, True):
+        with pytest.raises(UsageError, match="is not a file"):
+            jsonl.export(made.folder, pipe, force=force)
+    assert pipe.is_fifo()
 
 
 def test_an_existing_file_is_not_overwritten_without_force(made: Made, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
+from itertools import pairwise
 
 from gossamer.base.clock import VirtualClock
 from gossamer.base.units import Duration
@@ -72,6 +73,14 @@ def _pointer_loop(query: bytes, name: str, kind: int, end: int) -> list[bytes]:
     return [head + query[12:end] + struct.pack(">H", 0xC000 | at) + struct.pack(">HHIH", A, 1, 300, 4) + GOOD[2]]
 
 
+def _chain(query: bytes, name: str, kind: int, end: int) -> list[bytes]:
+    """An alias of an alias, 1,800 times, as many as fit into an answer; the last has an address."""
+    names = [b"\xc0\x0c", *(labels(f"c{n}.test") for n in range(1_800))]
+    body = b"".join(n + struct.pack(">HHIH", CNAME, 1, 300, len(to)) + to for n, to in pairwise(names))
+    body += names[-1] + struct.pack(">HHIH", A, 1, 300, 4) + GOOD[2]
+    return [query[:2] + struct.pack(">HHHHH", 0x8180, 1, len(names), 0, 0) + query[12:end] + body]
+
+
 FAULTS: dict[str, Fault] = {
     "silent": lambda query, name, kind, end: [],
     "malformed": lambda query, name, kind, end: [query[:2] + b"\x81\x80" + b"\xff" * 20],
@@ -98,6 +107,7 @@ FAULTS: dict[str, Fault] = {
     "cut": lambda query, name, kind, end: [reply(query, end, [], truncated=True)],
     "twice": lambda query, name, kind, end: [reply(query, end, [GOOD])] * 3,
     "trailing": lambda query, name, kind, end: [reply(query, end, [GOOD]) + b"\0" * 40],
+    "chain": _chain,
     "thousands": lambda query, name, kind, end: [
         reply(query, end, [(A, 300, struct.pack(">I", 0x5DB80000 + n)) for n in range(3_000)])
     ],

@@ -11,6 +11,9 @@ the unsynced ones lost (`tests/support/powercut.py`).
 Rules of durability, kept here so that callers need not care: a new file's name is synced with its first sync; a file is
 replaced by writing a temporary file (`.tmp`), syncing it, renaming it and syncing the folder; after a sync has failed,
 the file is never trusted again (the kernel may have dropped the pages, and would report success the next time).
+
+No file is written through a symbolic link: a link in place of a file, left by an accident or by another user, would
+lead the write out of the collection. Folders may be links (an archive on another disk), and readers follow all links.
 """
 
 from __future__ import annotations
@@ -49,8 +52,13 @@ _CURES: Final = {
     errno.ENOENT: "A folder of the path is missing: was the collection moved or removed while it was in use?",
     errno.EEXIST: "A file has the name of a folder that is needed: move it away, or name another folder.",
     errno.ENOTDIR: "A part of the path is a file, not a folder: name another folder.",
+    errno.ELOOP: "The file is a symbolic link, and nothing is written through one: put the file itself in its place. A "
+    "whole folder may be a link.",
     errno.ENOMEM: "Memory is used up: end other programs, or lower collection.max_pages.",
 }
+
+_OWN: Final = os.O_NOFOLLOW | os.O_CLOEXEC
+"""Flags of every file that is written."""
 
 
 @contextmanager
@@ -82,7 +90,7 @@ class Appender:
         self._unnamed = not self.path.exists()
         self._failed = False
         with naming("open", path), _noted("create" if self._unnamed else "", self.path):
-            self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o666)
+            self._fd = os.open(self.path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | _OWN, 0o666)
             self.length = os.fstat(self._fd).st_size
 
     def append(self, data: Data) -> int:
@@ -174,7 +182,7 @@ def write_atomic(path: Path, *parts: Data) -> None:
 def write_synced(path: Path, *parts: Data) -> None:
     """Writes a file and syncs its content, but not its name: for files whose folder is renamed and synced later."""
     with naming("open", path), _noted("create", path, empties=True):
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OWN, 0o666)
     try:
         offset = 0
         with naming("write", path):
@@ -230,7 +238,7 @@ def truncate(path: Path, length: int) -> None:
     """Cuts a file and syncs it. A file that is already shorter has lost data: this is an error, it is never
     extended."""
     with naming("cut", path):
-        fd = os.open(path, os.O_WRONLY | os.O_CLOEXEC)
+        fd = os.open(path, os.O_WRONLY | _OWN)
         try:
             size = os.fstat(fd).st_size
             if size < length:

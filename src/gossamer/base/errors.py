@@ -3,7 +3,8 @@
     GossamerError            exit 1   any other error
     ├── UsageError           exit 2   the request makes no sense (settings, seeds, not a collection)
     ├── LockedError          exit 3   another crawl holds the collection
-    └── StorageError         exit 4   disk full, folder read-only, out of memory: what was committed stays on disk
+    ├── StorageError         exit 4   disk full, folder read-only, out of memory: what was committed stays on disk
+    └── Unread               exit 141 nobody reads the output any more (`gossamer sql … | head`); nothing is printed
 
 The command line prints `message` and, on a line of its own, `cure`. Nothing else decides the exit code.
 """
@@ -28,3 +29,11 @@ class LockedError(GossamerError):
 
 class StorageError(GossamerError):
     exit_code = 4
+
+
+class Unread(GossamerError):
+    exit_code = 141
+    """As a shell reports a program that SIGPIPE has ended."""
+
+    def __init__(self) -> None:
+        super().__init__("")

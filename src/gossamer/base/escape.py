@@ -30,6 +30,8 @@ from collections.abc import Iterable
 from html import escape as _without_markup
 from typing import Any, Final, TextIO, cast
 
+from gossamer.base.streams import Messages, Output, occupy
+
 _LONGEST_NAME: Final = 100
 _HANDLER: Final = "gossamer.escaped"
 
@@ -108,14 +110,15 @@ class Screen:
 
 
 def guard() -> None:
-    """Guards both streams from now on, until the process ends."""
+    """Guards both streams from now on, until the process ends; also against failures of the streams themselves."""
+    occupy()
     codecs.register_error(_HANDLER, _json_escapes)
-    for name in ("stdout", "stderr"):
+    for name, failing in (("stdout", Output), ("stderr", Messages)):
         stream = getattr(sys, name)
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors=_HANDLER)
-        if stream is not None and not isinstance(stream, Screen):
-            setattr(sys, name, cast(TextIO, Screen(stream)))
+        if not isinstance(stream, Screen):
+            setattr(sys, name, cast(TextIO, Screen(cast(TextIO, failing(stream)))))
 
 
 def unguarded(stream: TextIO) -> TextIO:

@@ -52,17 +52,27 @@ app.add_typer(graph, name="graph")
 
 
 def main() -> None:
-    """Exit codes: 0 done, 1 fault, 2 usage, 3 locked, 4 disk or memory, 130 interrupted after a clean stop."""
+    """Exit codes: 0 done, 1 fault, 2 usage, 3 locked, 4 disk or memory, 130 interrupted after a clean stop, 141 nobody
+    reads the output."""
     guard()
     try:
-        app()
+        _run()
     except KeyboardInterrupt:
         sys.exit(130)
     except Exception as error:
         told = error if isinstance(error, GossamerError) else translated(error)
         if told is None:
             raise
-        print(f"gossamer: {told.message}", file=sys.stderr)
+        if told.message:
+            print(f"gossamer: {told.message}", file=sys.stderr)
         if told.cure:
             print(f"          {told.cure}", file=sys.stderr)
         sys.exit(told.exit_code)
+
+
+def _run() -> None:
+    try:
+        app()
+    except SystemExit:
+        sys.stdout.flush()  # what fails at the end of the interpreter has no message
+        raise

@@ -54,7 +54,11 @@ def stop(
     if process is None or not process.alive:
         print(f"{folder}: not running")
         return
-    os.kill(process.pid, signal.SIGTERM)
+    try:
+        os.kill(process.pid, signal.SIGTERM)
+    except PermissionError:
+        cure = "Ask that user to stop it, or run this command as that user."
+        raise UsageError(f"{folder}: process {process.pid} belongs to another user", cure) from None
     until = time.monotonic() + patience
     while time.monotonic() < until:
         running = holder(shard_folder(folder))

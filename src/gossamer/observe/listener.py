@@ -49,6 +49,8 @@ LONGEST: Final = 1 << 16
 """Bytes of a question."""
 PATIENCE: Final = 2.0
 """Timeout in seconds, for a question to arrive and for its answer to be read."""
+LOOK: Final = 1.0
+"""Seconds between looks whether the socket's file is still there."""
 PAUSE: Final = 0.2
 """Seconds until the next `accept`, if one has failed."""
 QUEUE: Final = 10
@@ -107,6 +109,15 @@ class Listener:
         """Why there is no socket, if so: a file system without sockets is no reason not to crawl."""
 
     def start(self) -> None:
+        try:
+            self._socket = self._bound()
+        except OSError as error:
+            self.complaint = f"{self._shard / SOCKET}: {error.strerror}; `gossamer explain` will read files only"
+            return
+        self._thread = threading.Thread(target=self._serve, name="status socket", daemon=True)
+        self._thread.start()
+
+    def _bound(self) -> socket.socket:
         listening = socket.socket(socket.AF_UNIX)
         try:
             os.fchmod(listening.fileno(), 0o600)  # before it has a name: the file gets this mode
@@ -115,13 +126,11 @@ class Listener:
                     os.unlink(path)
                 listening.bind(path)
             listening.listen(8)
-        except OSError as error:
+            listening.settimeout(LOOK)
+        except OSError:
             listening.close()
-            self.complaint = f"{self._shard / SOCKET}: {error.strerror}; `gossamer explain` will read files only"
-            return
-        self._socket = listening
-        self._thread = threading.Thread(target=self._serve, args=(listening,), name="status socket", daemon=True)
-        self._thread.start()
+            raise
+        return listening
 
     def close(self) -> None:
         if self._socket is None or self._thread is None:
@@ -135,17 +144,27 @@ class Listener:
         with contextlib.suppress(OSError):
             os.unlink(self._shard / SOCKET)
 
-    def _serve(self, listening: socket.socket) -> None:
+    def _serve(self) -> None:
         """Runs until `close`. Another error of `accept` (too many open files) passes, and the client waits."""
         while not self._closed.is_set():
             try:
-                connection, _ = listening.accept()
+                connection, _ = self._listening().accept()
+            except TimeoutError:
+                continue
             except OSError:
                 self._closed.wait(PAUSE)
                 continue
             with contextlib.suppress(OSError), connection:
                 connection.settimeout(PATIENCE)
                 connection.sendall(self.reply(read_line(connection, LONGEST)))
+
+    def _listening(self) -> socket.socket:
+        """The socket: another one if its file was removed, because nobody can find it any more."""
+        assert self._socket is not None
+        if not os.path.lexists(self._shard / SOCKET):
+            lost, self._socket = self._socket, self._bound()
+            lost.close()
+        return self._socket
 
     def reply(self, raw: bytes) -> bytes:
         """The answer as a line. Never raises."""

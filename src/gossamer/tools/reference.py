@@ -46,6 +46,7 @@ EXITS: Final = {
     StorageError.exit_code: "The disk is full or read-only, a file is damaged, or memory is used up. What was "
     "committed stays on disk.",
     130: "Interrupted by Ctrl-C, after a clean stop.",
+    141: "Nobody reads the output any more, as after `gossamer sql … | head`. Nothing is wrong.",
 }
 
 ENVIRONMENT: Final = {

@@ -46,6 +46,7 @@ from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb, Sitemaps
 from tests.crawl.test_simulated_crawl import random_web
+from tests.support.timing import COMMAND, wait_for
 from tests.support.world import World
 
 ROOT = "http://a.example/"
@@ -422,6 +423,15 @@ def test_the_socket_belongs_to_the_owner_and_is_removed_afterwards(tmp_path: Pat
         assert ask(shard_folder(folder), {"page": ROOT}) is not None
     assert not path.exists()
     assert ask(shard_folder(folder), {"page": ROOT}) is None
+
+
+def test_a_socket_that_was_removed_is_there_again_soon(tmp_path: Path) -> None:
+    shard = shard_folder(tmp_path / "c")
+    with running(world_in(tmp_path / "c"), [ROOT]):
+        (shard / SOCKET).unlink()
+        wait_for(lambda: ask(shard, {"page": ROOT}), "the socket", COMMAND)
+        assert stat.S_IMODE((shard / SOCKET).stat().st_mode) == 0o600
+    assert not (shard / SOCKET).exists()
 
 
 def test_a_socket_left_by_a_kill_is_replaced(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import shutil
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -290,3 +291,22 @@ def test_repair_refuses_a_running_crawl(copy: World) -> None:
         repaired(copy.folder)
     store.close()
     assert repaired(copy.folder) == []
+
+
+def test_a_file_that_is_a_link_to_outside_is_read_and_never_written(world: World, tmp_path: Path) -> None:
+    """Each kind of file in turn is a link to a file outside: neither a repair nor a crawl changes that file."""
+    shard = shard_folder(world.folder)
+    kinds = {p.relative_to(shard).parts[0]: p.relative_to(shard) for p in sorted(shard.rglob("*")) if p.is_file()}
+    for kind, name in kinds.items():
+        folder, outside = tmp_path / kind, tmp_path / f"outside-{kind}"
+        shutil.copytree(world.folder, folder)
+        path = shard_folder(folder) / name
+        outside.write_bytes(path.read_bytes() + (b"more than was committed" if kind in ("journal", "urls") else b""))
+        path.unlink()
+        path.symlink_to(outside)
+        before = outside.read_bytes()
+        with suppress(GossamerError):
+            repaired(folder)
+        with suppress(GossamerError), at_processor_speed():
+            World(folder, PAGES, QUICK, clock=world.clock).run(list(PAGES), turns=20)
+        assert outside.read_bytes() == before, kind

@@ -42,6 +42,8 @@ def whole(path: Path, force: bool) -> Iterator[IO[bytes]]:
         yield sys.stdout.buffer
         sys.stdout.buffer.flush()
         return
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is not a file", "Name a file; - writes to standard output, and so to a pipe.")
     if path.exists() and not force:
         raise UsageError(f"{path} exists already", "Name another file, or overwrite it with --force.")
     temporary = path.with_name(path.name + disk.TEMPORARY)

@@ -45,8 +45,9 @@ class Warcs:
     def create(self) -> tuple[int, Path]:
         """Creates a file with its warcinfo record; returns its number and path."""
         number, self._next = self._next, self._next + 1
-        path = (self._shard / archive_name(number)).resolve()
+        path = self._shard / archive_name(number)
         disk.make_directory(path.parent)
+        path = path.parent.resolve() / path.name  # the folder may be a link, the file may not
         appender = disk.Appender(path)
         appender.append(warcinfo(path.name, f"Gossamer/{__version__}", self._contact))
         self._files[number] = _File(path, appender, appender.length, appender.length)
