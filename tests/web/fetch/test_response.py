@@ -181,7 +181,7 @@ def dripping(first: bytes, piece: bytes) -> Answer:
         (dripping(HEAD + b"\r\n", b"a"), Outcome.TOO_SLOW, "lowest speed"),
         (dripping(CHUNKED, b"1\r\na\r\n"), Outcome.TOO_SLOW, "lowest speed"),
         (dripping(b"", b"HTTP/1.1 100 Continue\r\n\r\n"), Outcome.TOO_SLOW, "lowest speed"),
-        (dripping(CHUNKED + b"5;", QUARTER), Outcome.TOO_SLOW, "lowest speed"),
+        (dripping(CHUNKED + b"5;", QUARTER), Outcome.PROTOCOL_ERROR, "no body"),
     ],
     ids=["status line", "head", "body", "chunks", "answers before the answer", "an endless chunk extension"],
 )
