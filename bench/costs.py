@@ -33,6 +33,7 @@ from gossamer.base.model import Ask, Assignment
 from gossamer.config.settings import HarvesterSettings, SeederSettings, Settings
 from gossamer.gatherer.reader import Reader
 from gossamer.web.fetch.fetch import Fetched
+from gossamer.web.fetch.response import read_head
 
 GROWTH: Final = 2.3
 """How many times the cost may grow when the size doubles."""
@@ -313,7 +314,7 @@ x~
     1.5,
 )
 KINDS: Final = {kind.name: kind for kind in (PAGE, ROBOTS, SITEMAP)}
-KNOWN: Final[tuple[str, ...]] = ("<base href", "User-agent: ")
+KNOWN: Final[tuple[str, ...]] = ()
 """Beginnings of pieces whose cost is known to multiply; mixtures with them are left out. To be empty."""
 
 
@@ -401,10 +402,9 @@ def read(kind: Kind, body: bytes, encoding: str = "") -> int:
     """Reads a body as a worker does, from its bytes to the frame for the desk; returns the length of the frame."""
     asked = Assignment(1, kind.ask, 1, 1, 1, b"http://example.org/folder/page.html", "127.0.0.1", 80)
     headers = {"content-type": kind.mime} | ({"content-encoding": encoding} if encoding else {})
-    fields = [(name.encode(), value.encode()) for name, value in headers.items()]
-    now = time.monotonic()
-    fetched = Fetched(asked, None, "", now, now, status=200, line=b"HTTP/1.1 200 OK", fields=fields)
-    fetched.headers, fetched.body = headers, body
+    lines = [f"{name}: {value}\r\n".encode() for name, value in headers.items()]
+    now, head = time.monotonic(), read_head([b"HTTP/1.1 200 OK\r\n", *lines, b"\r\n"])
+    fetched = Fetched(asked, None, "", now, now, status=200, head=head, headers=head.headers, body=body)
     return len(reader().result(fetched))
 
 

@@ -16,6 +16,7 @@ from gossamer.read.verify.dates import Dates
 from gossamer.read.verify.times import Marks
 from gossamer.read.verify.verify import verify
 from gossamer.web.archive.archive import Exchange
+from gossamer.web.fetch.response import read_head
 
 DAY = 86_400.0
 
@@ -24,9 +25,10 @@ def with_dates(patch: pytest.MonkeyPatch, served: float, archived: float = 0.0) 
     """Answers have a Date that is ahead of the clock by `served` seconds, records one that is ahead by `archived`."""
 
     def exchange(url: bytes, address: str, when: float, *rest: Any) -> Exchange:
-        request, status, fields, *others = rest
-        date = (b"date", formatdate(when + served, usegmt=True).encode())
-        return Exchange(url, address, when + archived, request, status, [date, *fields], *others)
+        request, head, *others = rest
+        date = b"Date: %s\r\n" % formatdate(when + served, usegmt=True).encode()
+        dated = read_head([head.raw[0], date, *head.raw[1:], b"\r\n"])
+        return Exchange(url, address, when + archived, request, dated, *others)
 
     patch.setattr(bench, "Exchange", exchange)
 
