@@ -94,7 +94,7 @@ def copy_kernels(clone: Path) -> None:
             target = kept / subpath(str(clone / source.relative_to(ROOT)))
             shutil.copytree(made, target, ignore=shutil.ignore_patterns("*.tmp*"))
             copied += 1
-    assert copied == sum(path.is_dir() for path in KEPT.iterdir())
+    assert copied, "there are kernels of the product; tests may have others"
 
 
 @pytest.fixture(scope="module")
