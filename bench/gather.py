@@ -21,7 +21,8 @@ from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.charset import decode
-from gossamer.gatherer.gather import Gathered, gather
+from gossamer.gatherer.gather import gather
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.language import language
 from gossamer.gatherer.sketch import sketch
 from gossamer.gatherer.text import visible_text

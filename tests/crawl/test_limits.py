@@ -234,11 +234,11 @@ def test_a_limit_below_what_a_crawl_needs_is_an_error_with_a_cure(monkeypatch: p
 
 @pytest.mark.slow
 def test_a_crawl_with_few_descriptors_runs_with_few_connections(served: Served, tmp_path: Path) -> None:
-    with served.begin(tmp_path / "few", "--pages", "12", program=LIMITED.format(OTHERS + 3)) as crawling:
+    with served.begin(tmp_path / "few", "--pages", "12", program=LIMITED.format(OTHERS + 6)) as crawling:
         ended = crawling.ended()
     assert ended.code == 0, ended.errors
     assert "warning: 3 connections at most, not 300" in ended.errors
-    assert f"a process may have {OTHERS + 3} files open here" in ended.errors
+    assert f"a process may have {OTHERS + 6} files open here" in ended.errors
     assert ended.figures["stored"] == 12
     assert set(ended.outcomes) <= {"ok", "duplicate", "redirect", "not_found"}
 

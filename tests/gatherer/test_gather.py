@@ -15,7 +15,8 @@ from gossamer.base.model import Counted, LinkFlag, LinkKind, VisitFlag
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.charset import codec, decode
 from gossamer.gatherer.directives import of_header, refresh_target
-from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
+from gossamer.gatherer.gather import LONGEST_TITLE, gather
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.markup.limits import DEEPEST, MOST_TAGS, bounded
 from gossamer.urls import Scope, canonical
 from tests.support.strategies import LINK_PIECES, joined

@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag
 from gossamer.config.settings import GathererSettings
-from gossamer.gatherer.gather import Gathered, gather
+from gossamer.gatherer.gather import gather
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.link_field import field_text, link_targets
 from gossamer.urls import Scope
 from tests.support.timing import grows_less

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag
 from gossamer.config.settings import GathererSettings, SeederSettings
-from gossamer.gatherer.gather import Gathered, gather, redirected
+from gossamer.gatherer.gather import gather, redirected
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.links import MOST_LINES, REST, Link, Seen, scheme
 from gossamer.urls import Scope
 from tests.support.timing import takes_less

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.config.settings import GathererSettings
-from gossamer.gatherer.gather import Gathered, gather
+from gossamer.gatherer.gather import gather
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.language import PIECE, _piece, language
 from gossamer.gatherer.read import LONGEST_DESCRIPTION
 from gossamer.gatherer.sketch import LONGEST, sketch

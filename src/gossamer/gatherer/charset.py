@@ -212,3 +212,9 @@ def _from_xml(body: bytes) -> str:
     """The codec that an XML declaration names, or "": the body is XHTML."""
     found = _XML.match(body, 0, _PRESCAN) if body.startswith(b"<?xml") else None
     return codec(found[2].decode("latin-1")) if found else ""
+
+
+def charset_of(content_type: str) -> str:
+    """The charset that a Content-Type header declares, or ""."""
+    _, found, value = content_type.partition(";")[2].lower().partition("charset=")
+    return value.partition(";")[0].strip().strip("\"'") if found else ""

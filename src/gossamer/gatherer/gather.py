@@ -16,69 +16,34 @@ Cost for 25 KB and 75 links: `bench/gather.py` prints it, part by part.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 from xxhash import xxh3_64
 
-from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag, VisitFlag
+from gossamer.base.model import LinkKind, Tag, VisitFlag
 from gossamer.config.settings import GathererSettings
-from gossamer.gatherer.charset import decode
+from gossamer.gatherer.charset import charset_of, decode
 from gossamer.gatherer.directives import of_header
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.language import LEAST, language
-from gossamer.gatherer.links import Kinds, Link, Seen, based, judged, resolved
+from gossamer.gatherer.links import Kinds, Seen, based, followed, judged, resolved
 from gossamer.gatherer.markup.limits import bounded
 from gossamer.gatherer.read import HTML, SILENT, folded, read, read_headers
 from gossamer.gatherer.sketch import sketch
 from gossamer.gatherer.text import page_lines, plain_lines, visible_text, without_white
 from gossamer.robots.parse import product_token
-from gossamer.urls import Scope, host
+from gossamer.urls import Scope
 
 ALMOST_EMPTY: Final = 32
 """Characters of cleaned text. A page with fewer is never treated as a duplicate."""
 LONGEST_TITLE: Final = 300
 
-_NOFOLLOW, _NOFOLLOW_LINK = int(VisitFlag.NOFOLLOW), int(LinkFlag.NOFOLLOW)
 _EMPTY: Final = int(VisitFlag.EMPTY)
 _LINKING: Final = frozenset(("link", "refresh"))
 """Header fields that may have links."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gathered:
-    """What was gathered from a page. `Gathered()` is that of a response without content to read."""
-
-    charset: str = ""
-    title: str = ""
-    text_length: int = 0
-    """Characters of the cleaned text, without white space."""
-    digest: int = 0
-    """64 bits; 0 if the page is almost empty."""
-    flags: int = 0
-    """VisitFlag: NOINDEX, NOFOLLOW, NOARCHIVE, UNAVAILABLE, EMPTY, MANY_LINKS."""
-    out_degree: int = 0
-    """Distinct targets except the page itself, including the counted ones."""
-    links: list[Link] = field(default_factory=list)
-    counted: list[int] = field(default_factory=lambda: [0] * len(Counted))
-    """Number of counted links, by `Counted`."""
-    seen: bytes = b""
-    """The counted links by class, extension and domain: see `links.py`."""
-    language: str = ""
-    """ISO 639-1 code; "" if there is too little text or the language is uncertain."""
-    description: str = ""
-    sketch: int = 0
-    """64 bits; 0 if the page is almost empty."""
-    text: bytes | None = None
-    """Cleaned text in UTF-8, if the settings ask for it."""
-    preferences: list[tuple[str, str]] = field(default_factory=list)
-    """Preferences for the use of the content, from meta elements: names and values."""
-
-    def withheld(self) -> Gathered:
-        """The same for a page that must not be indexed: without its content, but with its links."""
-        links = [link._replace(text="") if link.text else link for link in self.links]
-        return replace(self, title="", description="", text=None, links=links)
 
 
 def gather(
@@ -124,7 +89,7 @@ def gather(
         resolved(dict(islice(beside.items(), room)), join, seen, targets)
     out_degree = len(targets) - (url in targets) + sum(seen.counted)
     flags |= found.flags
-    links = _followed(targets, url, flags, settings, scope, seen)
+    links = followed(targets, url, flags, settings, scope, seen)
     titles = tree.tags("title") if tags.may_have("title") else []
     title = folded(titles[0].text(), LONGEST_TITLE) if titles else ""
     drop = [name for name in settings.drop if name not in SILENT]  # `read` has already removed the silent ones
@@ -163,20 +128,8 @@ def _with_links(
     seen = Seen()
     targets = resolved(references, scope.proving(scope.joiner(url), url, proven), seen)
     out_degree = len(targets) - (url in targets) + sum(seen.counted)
-    links = _followed(targets, url, flags, settings, scope, seen)
+    links = followed(targets, url, flags, settings, scope, seen)
     return replace(told, out_degree=out_degree, links=links, counted=seen.counted, seen=seen.lines())
-
-
-def _followed(targets: Kinds, url: str, flags: int, settings: GathererSettings, scope: Scope, seen: Seen) -> list[Link]:
-    """Links to the targets that may become pages. If the page says nofollow (`flags`), so do all of them; if the
-    settings say so, a link inside the site does not by itself."""
-    links = judged(targets, url, scope, seen)
-    if not settings.nofollow_inside:
-        home, inside = host(url), ~_NOFOLLOW_LINK
-        links = [link._replace(flags=link.flags & inside) if host(link.url) == home else link for link in links]
-    if flags & _NOFOLLOW:
-        links = [link._replace(flags=link.flags | _NOFOLLOW_LINK) for link in links]
-    return links
 
 
 def _of_text(text: str, targets: Iterable[str], declared: str, settings: GathererSettings) -> Gathered:
@@ -187,12 +140,6 @@ def _of_text(text: str, targets: Iterable[str], declared: str, settings: Gathere
         return Gathered(text_length=length, flags=_EMPTY)
     spoken = language(text, declared) if settings.language and length >= LEAST else ""
     return Gathered(text_length=length, digest=_digest(cleaned, targets), sketch=sketch(whole), language=spoken)
-
-
-def charset_of(content_type: str) -> str:
-    """The charset that a Content-Type header declares, or ""."""
-    _, found, value = content_type.partition(";")[2].lower().partition("charset=")
-    return value.partition(";")[0].strip().strip("\"'") if found else ""
 
 
 def _digest(cleaned: bytes, targets: Iterable[str]) -> int:

@@ -16,7 +16,8 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Final, NamedTuple
 
-from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag
+from gossamer.base.model import Counted, LinkFlag, LinkKind, Tag, VisitFlag
+from gossamer.config.settings import GathererSettings
 from gossamer.urls import Join, Scope, UrlClass, canonical, extension, has_www, host, registrable
 
 _WITH_WWW: Final = ("http://www.", "https://www.")
@@ -186,4 +187,16 @@ def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> 
             if of is _DYNAMIC:
                 found = (found[0], found[1] | _DYNAMIC_FLAG, *found[2:])
             links.append(new(Link, (url, *found)))
+    return links
+
+
+def followed(targets: Kinds, url: str, flags: int, settings: GathererSettings, scope: Scope, seen: Seen) -> list[Link]:
+    """Links to the targets that may become pages. If the page says nofollow (`flags`), so do all of them; if the
+    settings say so, a link inside the site does not by itself."""
+    links = judged(targets, url, scope, seen)
+    if not settings.nofollow_inside:
+        home, inside = host(url), ~_NOFOLLOW
+        links = [link._replace(flags=link.flags & inside) if host(link.url) == home else link for link in links]
+    if flags & VisitFlag.NOFOLLOW:
+        links = [link._replace(flags=link.flags | _NOFOLLOW) for link in links]
     return links

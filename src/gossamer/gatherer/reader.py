@@ -13,8 +13,10 @@ from gossamer.base.clock import DeskTime
 from gossamer.base.model import Ask, Outcome, VisitFlag
 from gossamer.config import Settings
 from gossamer.gatherer.challenge import challenged
+from gossamer.gatherer.charset import charset_of
 from gossamer.gatherer.directives import of_header
-from gossamer.gatherer.gather import Gathered, charset_of, gather, redirected
+from gossamer.gatherer.gather import gather, redirected
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.link_field import field_text
 from gossamer.gatherer.result import Result, encode, encode_links
 from gossamer.gatherer.sitemaps import MOST_BYTES, further, listed, read

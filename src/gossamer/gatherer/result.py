@@ -9,7 +9,7 @@ from typing import Final, NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from gossamer.base.model import NONE, Ask, Assignment, Outcome, VisitFlag
-from gossamer.gatherer.gather import Gathered
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.links import Link
 from gossamer.gatherer.preferences import lines, of_headers
 from gossamer.robots import Rules

@@ -38,7 +38,7 @@ from typing import Final, NamedTuple
 from gossamer.base.dates import http_date, w3c_date
 from gossamer.base.model import LinkKind, Tag
 from gossamer.gatherer.charset import codec, decode
-from gossamer.gatherer.gather import Gathered
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.links import Kinds, Link, Seen, judged, merged, resolved
 from gossamer.urls import Scope, canonical
 

@@ -214,6 +214,8 @@ class _NewSites:
         return site
 
     def _new(self, name: str) -> int:
+        if self._first + len(self.names) >= self._limits.sites:
+            return NONE
         key, sites = domain_key(name, self._seed), self._columns.site
         first = self._domains.get(int(key[0]), int(self._columns.domains.find(key)[0]))
         if first != NONE:

@@ -12,7 +12,8 @@ import pytest
 
 from gossamer.base.model import Counted, LinkKind, VisitFlag
 from gossamer.config import Settings
-from gossamer.gatherer.gather import LONGEST_TITLE, Gathered, gather
+from gossamer.gatherer.gather import LONGEST_TITLE, gather
+from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.markup.limits import MOST_ATTRIBUTES, bounded
 from gossamer.urls import Scope
 from gossamer.web.fetch.decode import decode

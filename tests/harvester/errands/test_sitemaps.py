@@ -327,6 +327,7 @@ def test_a_large_sitemap_is_processed_in_pieces(tmp_path: Path) -> None:
     here = world(
         tmp_path,
         {ROOT: Reply(), WELL_KNOWN: Reply(links=listed, sitemaps=Sitemaps(changed=["1700000000"] * len(listed)))},
+        "collection.max_pages=60000",
     )
     result = here.run([ROOT], seconds=40.0)
     assert set(listed) <= set(result.pages)

@@ -36,7 +36,8 @@ def test_the_listener_survives_failures_to_accept_and_to_answer(
         assert "TypeError" in ask(shard, {"page": ROOT})["error"]  # type: ignore[index]
         monkeypatch.undo()
         failing = Unwilling(listener._socket, 3)
-        thread = threading.Thread(target=listener._serve, args=(failing,), daemon=True)
+        monkeypatch.setattr(listener, "_listening", lambda: failing)
+        thread = threading.Thread(target=listener._serve, daemon=True)
         thread.start()
         while failing.left and thread.is_alive():
             thread.join(0.01)

@@ -10,7 +10,7 @@ from typing import Final
 
 import duckdb
 import pytest
-from hypothesis import given
+from hypothesis import given, reject
 from hypothesis import strategies as st
 
 from bench.verify import Made, Maker
@@ -178,7 +178,10 @@ def test_every_node_of_a_query_is_examined(write: str, around: list[str]) -> Non
         writing, reading = f"with t as ({write.format(to='/x', file='/y')}) select 1", "select 1"
         for one in around:
             writing, reading = one.replace("{q}", writing), one.replace("{q}", reading)
-        assert only_query(plain, reading) == reading
+        try:
+            assert only_query(plain, reading) == reading
+        except duckdb.ParserException:
+            reject()  # a window within a window is no SQL
         with pytest.raises(UsageError, match="only queries"):
             only_query(plain, writing)
 

@@ -276,6 +276,10 @@ def openssl(certificate: tuple[Path, Path], *options: str) -> Iterator[tuple[int
         yield port, server
     finally:
         server.kill()
+        for pipe in (server.stdin, server.stdout):
+            with suppress(OSError):
+                if pipe is not None:
+                    pipe.close()
         server.wait(WITHIN)
 
 

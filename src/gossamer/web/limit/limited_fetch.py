@@ -162,7 +162,7 @@ class BandwidthLimit:
                 epoll.register(fd, self._driver.masks[fd])
         if (maker := self._makers.pop(fd, None)) is not None and maker.made == fd:
             maker.meter = throttled
-        throttled.dry_spells = self._dry_spells
+        throttled.noted.dry_spells = self._dry_spells
         self.sockets[fd] = self.ends[throttled.ends[0]] = self.ends[throttled.ends[1]] = throttled
         epoll.register(throttled.far, 0)
         epoll.register(throttled.near, 0)
@@ -196,7 +196,8 @@ class BandwidthLimit:
             if self.sockets.get(throttled.fd) is throttled:
                 del self.sockets[throttled.fd]
             return
-        (opened, *masks), opens, events = throttled.settled, throttled.opens, (throttled.events, throttled.far_events)
+        noted, events = throttled.noted, (throttled.events, throttled.far_events)
+        (opened, *masks), opens = noted.settled, throttled.opens
         if opens and not opened:
             self._gate.register(throttled.far, select.EPOLLIN)
         elif opened and not opens:
@@ -204,7 +205,7 @@ class BandwidthLimit:
         for connection, before, now in zip((throttled.near, throttled.far), masks, events, strict=True):
             if now != before:
                 self._driver.epoll.modify(connection, now)
-        throttled.settled = opens, *events
+        noted.settled = opens, *events
 
     # --- the rate limiter -----------------------------------------------------------------------------------------
 
@@ -228,7 +229,7 @@ class BandwidthLimit:
         return wait <= 0
 
     def _let_through(self, throttled: ThrottledSocket) -> None:
-        late, throttled.dry_spells = throttled.dry_spells != self._dry_spells, self._dry_spells
+        late, throttled.noted.dry_spells = throttled.noted.dry_spells != self._dry_spells, self._dry_spells
         throttled.let_in(int(self._share.balance), late)
         self._settle(throttled)
         fd = throttled.fd

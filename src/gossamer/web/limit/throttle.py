@@ -26,6 +26,7 @@ import os
 import select
 import socket
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Final
 
 from gossamer.web.fetch.meter import received_of, unread_of
@@ -60,6 +61,16 @@ def read_of(connection: socket.socket) -> int:
     return max(0, received_of(connection) - unread)
 
 
+@dataclass(slots=True)
+class Noted:
+    """What the owner of a throttled socket notes about it."""
+
+    dry_spells: int = 0
+    """The owner's count of dry spells when something was let in last."""
+    settled: tuple[bool, int, int] = (False, 0, 0)
+    """`opens`, `events` and `far_events`, as the owner has registered them."""
+
+
 class ThrottledSocket:
     """`fd` is libcurl's descriptor, `far` the connection to the server, `near` our end of the pair between them."""
 
@@ -91,14 +102,11 @@ class ThrottledSocket:
         """Bytes that were let in."""
         self._unpaid = self._let
         """Those of them, and of those that were left unread at the end, that its owner has not paid for."""
-        self.dry_spells = 0
-        """For the caller of `let_in`: its count of dry spells when something was let in last."""
         self._much = window // 2
         self._failed = False
         self._down = self._up = b""
         self._ended = False
-        self.settled = (False, 0, 0)
-        """`opens`, `events` and `far_events`, as its owner has registered them."""
+        self.noted = Noted()
 
     @property
     def closed(self) -> bool:

@@ -228,7 +228,7 @@ PAGES: Final = (
         {f"/page.php?number={n}": _OK for n in range(4)}, made(_new_session), "A.6.1",
         starts=("/page.php?PHPSESSID=0A1B2C3D4E5F60718293A4B5C6D7E8F9&number=0",)),
     Behaviour("session-short", "A new session id in the parameters of all links, as short as the number of a story.",
-        {"/page.php*": ("ok", "duplicate", "excluded: depth")}, made(_short_session), "A.6.1",
+        {"/page.php*": ("ok", "duplicate", "soft_404", "excluded: depth")}, made(_short_session), "A.6.1",
         starts=tuple(f"/page.php?number={n}&sid=0" for n in range(4))),
     Behaviour("story-numbers", "Stories whose numbers are called `sid`, as sessions are.",
         {f"/story.php?sid={n}": _OK for n in range(101, 105)}, made(_story)),
