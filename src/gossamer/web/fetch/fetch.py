@@ -246,6 +246,8 @@ class Fetcher:
             for curl, code, text in [*((curl, pycurl.E_OK, "") for curl in ended), *failed]:
                 transfer = self._open[curl]
                 failure, detail = failure_of(transfer, code, text) if code else (None, "")
+                if failure is Outcome.BROKEN_OFF and transfer.size and transfer.overflows():  # to be ended anyway
+                    failure, detail = transfer.overflowed()
                 if self._quirks.possible:
                     status = curl.getinfo(pycurl.RESPONSE_CODE)
                     why = self._quirks.reason(transfer, code, status, failure, detail)
