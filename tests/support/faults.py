@@ -8,6 +8,7 @@ import struct
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
+from typing import Self
 
 from tests.support.timing import WITHIN
 
@@ -17,17 +18,17 @@ MOST = 64_000_000
 """Bytes of an endless answer after which the server gives up."""
 
 
-class Raw:
-    def __init__(self, answer: Answer | bytes, tls: ssl.SSLContext | None = None, reset: bool = False) -> None:
-        self._answer: Answer = (lambda _: [answer]) if isinstance(answer, bytes) else answer
-        self._tls, self._reset = tls, reset
-        self.requests: list[bytes] = []
-        self.sent = 0
+class Listening:
+    """A server on a free port, while it is used as a context manager; `_run` accepts and answers, in a thread."""
+
+    scheme = "http"
+
+    def __init__(self) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = self._socket.getsockname()[1]
-        self._thread = threading.Thread(target=self._run, daemon=True, name="Raw")
+        self._thread = threading.Thread(target=self._run, daemon=True, name=type(self).__name__)
 
-    def __enter__(self) -> Raw:
+    def __enter__(self) -> Self:
         self._thread.start()
         return self
 
@@ -37,7 +38,20 @@ class Raw:
         self._thread.join(10)
 
     def url(self, path: str = "/x") -> bytes:
-        return f"http{'s' if self._tls else ''}://site.test:{self.port}{path}".encode()
+        return f"{self.scheme}://site.test:{self.port}{path}".encode()
+
+    def _run(self) -> None:
+        raise NotImplementedError
+
+
+class Raw(Listening):
+    def __init__(self, answer: Answer | bytes, tls: ssl.SSLContext | None = None, reset: bool = False) -> None:
+        super().__init__()
+        self._answer: Answer = (lambda _: [answer]) if isinstance(answer, bytes) else answer
+        self._tls, self._reset = tls, reset
+        self.scheme = "https" if tls else "http"
+        self.requests: list[bytes] = []
+        self.sent = 0
 
     def _run(self) -> None:
         with suppress(OSError):

@@ -14,12 +14,11 @@ from contextlib import suppress
 from enum import IntEnum
 from pathlib import Path
 
+from tests.support.faults import MOST, Listening
 from tests.support.timing import WITHIN
 
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 END_STREAM, END_HEADERS, PADDED, ACK = 1, 4, 8, 1
-MOST = 64_000_000
-"""Bytes after which the server gives up."""
 
 
 class Type(IntEnum):
@@ -59,31 +58,19 @@ Script = Callable[[int], Iterable[bytes]]
 """From the number of a stream to the pieces that are sent once its request has come."""
 
 
-class Frames:
+class Frames(Listening):
     """Use as a context manager; `port` is where it listens."""
 
+    scheme = "https"
+
     def __init__(self, script: Script, certificate: tuple[Path, Path], page: bytes) -> None:
+        super().__init__()
         key, cert = certificate
         self._script, self._page = script, page
         self._context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self._context.load_cert_chain(cert, key)
         self._context.set_alpn_protocols(["h2", "http/1.1"])
         self.protocols: list[str | None] = []
-        self._socket = socket.create_server(("127.0.0.1", 0), backlog=64)
-        self.port: int = self._socket.getsockname()[1]
-        self._thread = threading.Thread(target=self._run, daemon=True, name="Frames")
-
-    def __enter__(self) -> Frames:
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
-        self._thread.join(10)
-
-    def url(self, path: str = "/x") -> bytes:
-        return f"https://site.test:{self.port}{path}".encode()
 
     def _run(self) -> None:
         with suppress(OSError):
