@@ -26,6 +26,9 @@ _LINES: Final = (
 """Key and value of a line, by the byte of the input modulo their number."""
 
 
+_URLS: Final = tuple(f"http://example.org{path}" for path in ("/", "/a", "/a/b", "/axb", "/%C3%A9", "/b?c"))
+
+
 class _Read(NamedTuple):
     delay: float | None
     sitemaps: tuple[str, ...]
@@ -61,7 +64,12 @@ class GroupsTarget(Target):
         assert found.preferences == wanted.preferences
         assert found == Rules.parse(text, "GOSSAMER")
         group = "".join(f"{'Allow' if allow else 'Disallow'}: {path}\n" for allow, path in wanted.rules)
-        assert found.lines() == Rules.parse(f"User-agent: *\n{group}".encode(), "x").lines()
+        alone = Rules.parse(f"User-agent: *\n{group}".encode(), "x")
+        assert found.lines() == alone.lines()
+        again = Rules.from_compiled(found.compiled())
+        for url in _URLS:
+            assert found.allows(url) == alone.allows(url) == again.allows(url)
+            assert found.deciding(url) == again.deciding(url)
 
 
 def _plainly(lines: list[tuple[str, str]]) -> _Read:

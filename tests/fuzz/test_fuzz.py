@@ -20,7 +20,7 @@ from fuzz.watch import Watch
 ONCE: Final = Path(fuzz.__file__).parent / "once"
 INPUTS: Final = 300
 SECONDS: Final = 1.5
-LINES: Final = 80
+LINES: Final = 100
 """That a hunt reaches, or it tries next to nothing."""
 
 

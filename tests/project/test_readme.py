@@ -89,12 +89,13 @@ def copy_kernels(clone: Path) -> None:
     """numba names the folder of a source's kernels after the source's own folder, which is another one in the clone."""
     subpath: Callable[[str], str] = _CacheLocator.get_suitable_cache_subpath
     kept, copied = clone / KEPT.relative_to(ROOT), 0
-    for source in {path.parent / "any.py" for path in (ROOT / "src").rglob("*.py")}:
+    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]
+    for source in {path.parent / "any.py" for path in sources}:
         if (made := KEPT / subpath(str(source))).is_dir():
             target = kept / subpath(str(clone / source.relative_to(ROOT)))
             shutil.copytree(made, target, ignore=shutil.ignore_patterns("*.tmp*"))
             copied += 1
-    assert copied, "there are kernels of the product; tests may have others"
+    assert copied == sum(path.is_dir() for path in KEPT.iterdir())
 
 
 @pytest.fixture(scope="module")

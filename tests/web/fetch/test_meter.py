@@ -5,7 +5,8 @@ from __future__ import annotations
 import socket
 import ssl
 import threading
-from collections.abc import Iterator
+import time
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -17,11 +18,12 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Ask, Outcome
 from gossamer.base.units import Duration, Size
+from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.meter import FRAMING, PER_BYTE, Meters, most_off_wire, received_of
 from gossamer.web.fetch.transfer import Transfer
 from gossamer.web.limit.limited_fetch import BandwidthLimit, longest
 from gossamer.webs.hostile.saying import answer, chunked
-from tests.support.faults import Raw, endless
+from tests.support.faults import MOST, Raw, endless
 from tests.support.server import PAGE
 from tests.web.fetch.test_fetch import SETTINGS, Loop, certificate, granted
 
@@ -174,6 +176,24 @@ def test_a_server_that_sends_more_than_the_framing_of_a_body_takes_is_ended_what
     if Loop.granted:
         most = most_off_wire(len(first), max(body, 1), 400_000) + Loop.granted  # a sweep comes every quarter second
         assert fetched.traffic.received <= most
+
+
+def test_a_worker_that_is_late_ends_it_after_its_first_action_too() -> None:
+    """libcurl reads all that has come meanwhile, megabytes with thousands of bytes of body among them."""
+    first, piece, _ = EXCESS["chunks of one byte with long extensions"]
+    loop = Loop()
+    act = loop.fetcher.act
+
+    def late(events: Iterable[tuple[int, int]]) -> list[Fetched]:
+        time.sleep(0.02)
+        return act(events)
+
+    with Raw(endless(first, piece * 200)) as server:
+        loop.fetcher.act = late  # type: ignore[method-assign]
+        fetched = loop.get(server.url())
+        settle(loop)
+    assert (fetched.failure, fetched.cut) == (None, True), fetched.detail
+    assert server.sent < MOST // 2
 
 
 def test_what_is_never_read_is_paid_for_all_the_same() -> None:

@@ -35,8 +35,6 @@ from gossamer.web.fetch.transfer import MAX_HEAD, Limit, Transfer, failure_of, m
 
 MAX_ROBOTS: Final = 512_001
 """RFC 9309, 2.5: at least 500 kibibytes. One byte more than is parsed as rules, so that a cut line is noticed."""
-_LITTLE: Final = 1024
-"""Bytes of a body: if one action brings fewer, it is looked at what else it brought."""
 SWEEP: Final = 0.25
 """Seconds between checks of the limits that libcurl does not keep."""
 
@@ -84,11 +82,11 @@ class Driver:
         self._action(fd, pycurl.CSELECT_IN)
 
     def _action(self, fd: int, bits: int) -> None:
-        """Notices a transfer that reads much, and little of it is body: a fast one reads megabytes between sweeps."""
+        """Notices a transfer that reads much, and little of it is body. One action reads up to 11 MB, so that no sweep
+        would be soon enough."""
         transfer = self.meters.transfers.get(fd)
-        before = transfer.size if transfer is not None else 0
         self.multi.socket_action(fd, bits)
-        if transfer is not None and transfer.size - before < _LITTLE and transfer.overflows():
+        if transfer is not None and transfer.overflows():
             self.excessive.append(transfer)
 
     def _watch(self, what: int, fd: int, multi: Any, data: Any) -> None:
@@ -246,8 +244,6 @@ class Fetcher:
             for curl, code, text in [*((curl, pycurl.E_OK, "") for curl in ended), *failed]:
                 transfer = self._open[curl]
                 failure, detail = failure_of(transfer, code, text) if code else (None, "")
-                if failure is Outcome.BROKEN_OFF and transfer.size and transfer.overflows():  # to be ended anyway
-                    failure, detail = transfer.overflowed()
                 if self._quirks.possible:
                     status = curl.getinfo(pycurl.RESPONSE_CODE)
                     why = self._quirks.reason(transfer, code, status, failure, detail)

@@ -236,7 +236,9 @@ class Transfer:
         meter = self.meter
         if meter is None or meter.received - meter.counted <= most_off_wire(0, self.size, self.limit):
             return False
-        head = min(sum(map(len, self.lines)), MAX_HEAD)
+        # libcurl keeps the line that has not ended; it ends a head that is too long itself
+        whole = self.size or (self.lines and self.lines[-1].isspace())
+        head = min(sum(map(len, self.lines)), MAX_HEAD) if whole else MAX_HEAD
         return meter.passed - meter.counted > most_off_wire(head, self.size, self.limit)
 
     def overflowed(self) -> tuple[Outcome | None, str]:

@@ -100,7 +100,9 @@ def _new_session(request: HostileRequest) -> bytes:
 
 def _short_session(request: HostileRequest) -> bytes:
     """As `_new_session`, with ids as short as the number of a story."""
-    number = "".join(re.findall(r"number=(\d)", request.target)) or "0"
+    number = "".join(re.findall(r"number=(\d)", request.target))
+    if not number:
+        return answer(page("no such page"), "404 Not Found")
     links = [f"<a href='/page.php?number={n}&sid={secrets.randbelow(10**8):08d}'>{n}</a>" for n in range(4)]
     return answer(page(f"session-short {number}") + "".join(links).encode())
 
@@ -228,7 +230,7 @@ PAGES: Final = (
         {f"/page.php?number={n}": _OK for n in range(4)}, made(_new_session), "A.6.1",
         starts=("/page.php?PHPSESSID=0A1B2C3D4E5F60718293A4B5C6D7E8F9&number=0",)),
     Behaviour("session-short", "A new session id in the parameters of all links, as short as the number of a story.",
-        {"/page.php*": ("ok", "duplicate", "soft_404", "excluded: depth")}, made(_short_session), "A.6.1",
+        {"/page.php*": ("ok", "duplicate", "excluded: depth")}, made(_short_session), "A.6.1",
         starts=tuple(f"/page.php?number={n}&sid=0" for n in range(4))),
     Behaviour("story-numbers", "Stories whose numbers are called `sid`, as sessions are.",
         {f"/story.php?sid={n}": _OK for n in range(101, 105)}, made(_story)),
