@@ -1,8 +1,8 @@
 """The docs are true: their examples run, what they name exists, and generated pages are up to date.
 
-Blocks marked `sh` and `python` in the manual, the webmasters' page and the README are run in this order, in one folder,
-each as its own test; crawls of the demonstration Web are cut short. `not-run` after the language skips a block: it
-needs the Internet, another machine or a package that is not installed.
+Blocks marked `sh` and `python` in the manual (in the order of its index), the webmasters' page and the README are run
+one after another in one folder, each as its own test; crawls of the demonstration Web are cut short. `not-run` after the
+language skips a block: it needs the Internet, another machine or a package that is not installed.
 """
 
 from __future__ import annotations
@@ -39,8 +39,12 @@ from gossamer.webs.checker import LOG_FORMAT
 from tests.support.paths import ROOT
 from tests.support.timing import COMMAND
 
-DOCS: Final = {path.name: path for path in (ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")))}
-RUN: Final = ("manual.md", "webmasters.md", "README.md")
+DOCS: Final = {"README.md": ROOT / "README.md"} | {
+    str(path.relative_to(ROOT / "docs")): path for path in sorted((ROOT / "docs").rglob("*.md"))
+}
+MANUAL: Final = tuple(re.findall(r"\]\((manual/[\w-]+[.]md)\)", DOCS["manual.md"].read_text()))
+"""The pages of the manual, in the order of its index."""
+RUN: Final = (*MANUAL, "webmasters.md", "README.md")
 PAGES: Final = 150
 """Maximum pages of a crawl of the demonstration Web."""
 FENCE: Final = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -177,27 +181,38 @@ def options() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("name", DOCS)
-def test_every_command_and_option_that_is_named_exists(name: str) -> None:
-    there, checked = options(), 0
+def commands(name: str) -> Iterator[tuple[str, str]]:
+    """The commands that a document names: verb and the rest of the line."""
     for code in code_of(DOCS[name].read_text()):
         for verb, rest in re.findall(r"\bgossamer (\w+)([^\n#]*)", " ".join(code.split())):
             if re.match(r"[a-z]", verb) and "log_format" not in code:
-                checked += 1
-                assert verb in there, f"{name}: gossamer {verb}"
-                unknown = set(re.findall(r"(?<!\S)--[a-z-]+", rest.split('"')[0])) - there[verb]
-                assert not unknown, f"{name}: gossamer {verb} has no {unknown}"
-    assert checked or name not in RUN, "the documents that show commands name some"
+                yield verb, rest
+
+
+def keys(name: str) -> Iterator[str]:
+    """The settings that a document names."""
+    sections = {key.partition(".")[0] for key in known()}
+    for code in code_of(DOCS[name].read_text()):
+        yield from re.findall(rf"\b((?:{'|'.join(sections)})\.[a-z_]+)\b(?!\()", code)
+
+
+@pytest.mark.parametrize("name", DOCS)
+def test_every_command_and_option_that_is_named_exists(name: str) -> None:
+    there = options()
+    for verb, rest in commands(name):
+        assert verb in there, f"{name}: gossamer {verb}"
+        unknown = set(re.findall(r"(?<!\S)--[a-z-]+", rest.split('"')[0])) - there[verb]
+        assert not unknown, f"{name}: gossamer {verb} has no {unknown}"
 
 
 @pytest.mark.parametrize("name", DOCS)
 def test_every_setting_that_is_named_exists(name: str) -> None:
-    sections, checked = {key.partition(".")[0] for key in known()}, 0
-    for code in code_of(DOCS[name].read_text()):
-        for key in re.findall(rf"\b((?:{'|'.join(sections)})\.[a-z_]+)\b(?!\()", code):
-            checked += 1
-            assert key in known() or key.endswith(".py"), f"{name}: {key}"
-    assert checked or name not in RUN, "the documents that show commands name settings"
+    assert [key for key in keys(name) if key not in known() and not key.endswith(".py")] == []
+
+
+def test_the_documents_name_commands_and_settings() -> None:
+    assert [name for name in RUN if not any(commands(name))] == []
+    assert len({key for name in RUN for key in keys(name)}) > 40
 
 
 def anchor(heading: str) -> str:
@@ -209,7 +224,7 @@ def anchor(heading: str) -> str:
 def test_every_link_between_documents_leads_somewhere(name: str) -> None:
     path = DOCS[name]
     targets = [t for t in re.findall(r"\]\(([^)\s]+)\)", FENCE.sub("", path.read_text())) if "://" not in t]
-    assert targets or name not in RUN, "the documents for people link to others"
+    assert targets or name not in ("manual.md", "webmasters.md", "README.md"), "these link to others"
     for target in targets:
         file, _, heading = target.partition("#")
         linked = path.parent / file if file else path
@@ -223,10 +238,13 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
     reached, ahead = set[str](), ["README.md"]
     while ahead:
         name = ahead.pop()
-        if name in DOCS and name not in reached:
+        if name not in reached:
             reached.add(name)
-            ahead += [Path(t.partition("#")[0]).name for t in re.findall(r"\]\(([^)\s]+)\)", DOCS[name].read_text())]
+            targets = re.findall(r"\]\(([^)\s#]+[.]md)[^)]*\)", DOCS[name].read_text())
+            linked = {(DOCS[name].parent / target).resolve() for target in targets}
+            ahead += [other for other, path in DOCS.items() if path in linked]
     assert reached == set(DOCS)
+    assert {name for name in DOCS if name.startswith("manual/")} == set(MANUAL), "the index has every page"
 
 
 @pytest.mark.parametrize("name", ["README.md", "reference.md"])
@@ -259,7 +277,7 @@ def test_exit_codes_and_environment_are_complete() -> None:
     sources = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
     asked = set(re.findall(r'environ(?:\.get\(|\[)"(\w+)"', sources))
     assert asked - {"GOSSAMER_RECORD", "PYTHONPATH"} == set(ENVIRONMENT), "for tests, and Python's own"
-    for name in ("manual.md", "README.md"):
+    for name in ("manual/trouble.md", "README.md"):
         said = DOCS[name].read_text()
         assert all(re.search(rf"\b{code}\b", said) for code in EXITS)
 
@@ -322,7 +340,7 @@ def test_the_bits_that_are_named_are_those_of_visits() -> None:
 
 
 def test_the_presets_of_the_manual_are_those_of_the_code() -> None:
-    table = rows("manual.md", "The **preset** sets the exponents")
+    table = rows("manual/order.md", "The **preset** sets the exponents")
     assert {row[0]: (*map(float, row[1:4]), Duration.parse(row[4])) for row in table} == PRESETS
 
 
@@ -332,7 +350,7 @@ def test_the_number_of_outcomes_is_as_the_readme_says() -> None:
 
 
 def test_the_log_format_of_the_manual_is_the_one_that_is_read() -> None:
-    (shown,) = [b.text for b in blocks("manual.md") if b.language == "nginx"]
+    (shown,) = [b.text for b in blocks("manual/politeness.md") if b.language == "nginx"]
     assert "".join(re.findall(r"'([^']*)'", shown)) == LOG_FORMAT
 
 

@@ -242,7 +242,7 @@ def test_the_ends_of_the_table_are_known_outcomes_and_reasons() -> None:
 
 
 def test_the_manual_has_the_table() -> None:
-    manual = ROOT / "docs" / "manual.md"
+    manual = ROOT / "docs" / "manual" / "hostile.md"
     assert markdown() in manual.read_text(), "python -c 'from gossamer.webs.hostile.table import *; print(markdown())'"
 
 
