@@ -1,8 +1,8 @@
 """The docs are true: their examples run, what they name exists, and generated pages are up to date.
 
 Blocks marked `sh` and `python` in the manual (in the order of its index), the webmasters' page and the README are run
-one after another in one folder, each as its own test; crawls of the demonstration Web are cut short. `not-run` after the
-language skips a block: it needs the Internet, another machine or a package that is not installed.
+one after another in one folder, each as its own test; crawls of the demonstration Web are cut short. `not-run` after
+the language skips a block: it needs the Internet, another machine or a package that is not installed.
 """
 
 from __future__ import annotations
