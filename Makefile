@@ -1,7 +1,8 @@
 # make crawl                          the demonstration Web, or SEEDS="https://example.org" CONTACT="you@example.org"
 # make test                           everything that CI runs
 # make quick                          tests that need no whole crawl, for the inner loop: two minutes at most
-# make install                        .venv/bin/gossamer
+# make install                        .venv/bin/gossamer, with what crawl, sql, explain and export need
+# make dist                           wheel and source archive, in dist/
 # make bounds                         the bounds and figures, measured on this machine (two hours)
 # make bench                          Gossamer beside Scrapy, Crawlee and wget2, and how its cost grows: docs/benchmarks.md
 #                                     (40 minutes; QUICK=1: ten)
@@ -18,7 +19,7 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 # Python keeps its compiled modules, whatever the machine says: a crawl starts six processes, a test run thousands.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: crawl install test quick bounds bench fuzz clean
+.PHONY: crawl install dist test quick bounds bench fuzz clean
 
 crawl: install
 ifeq ($(strip $(SEEDS)),)
@@ -28,6 +29,13 @@ else
 endif
 
 install: $(VENV)/installed
+
+# The wheel is made from the source archive, so that the archive is known to be complete.
+dist: $(VENV)/packages
+	@rm -rf build dist
+	@$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >/dev/null
+	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist dist/gossamer-*.tar.gz
+	@ls -l dist
 
 # Kernels and types are made and checked at the same time, each on one core. Most of the longest tests wait for servers:
 # four processes keep two cores busy.
@@ -66,7 +74,7 @@ fuzz: $(VENV)/installed-dev $(VENV)/installed
 	$(BIN)/python -m fuzz all --minutes $(MINUTES)
 
 clean:
-	rm -rf $(VENV) $(OTHERS) .bench-pages demo-crawl
+	rm -rf $(VENV) $(OTHERS) .bench-pages build dist demo-crawl
 
 $(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -76,7 +84,7 @@ $(VENV)/bin/python:
 
 $(VENV)/packages: pyproject.toml requirements.lock | $(VENV)/bin/python
 	@echo "Installing into $(VENV) (once) ..."
-	@$(PIP) install -r requirements.lock
+	@$(PIP) install --no-compile -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
 	@touch $@
 
@@ -89,10 +97,10 @@ $(VENV)/installed: $(VENV)/packages
 # The tests replay a crawl with pywb. Its own list of needs names a package that would hide the `brotli` of Gossamer, so
 # the pins are installed as they are. What cannot be installed is noted as .venv/without-NAME: its tests are then skipped,
 # which CI takes for a failure without that note (tests/support/needed.py).
-$(VENV)/installed-dev: requirements-dev.lock requirements-replay.lock $(VENV)/packages
+$(VENV)/installed-dev: requirements-lab.lock requirements-dev.lock requirements-replay.lock $(VENV)/packages
 	@echo "Installing what the tests need ..."
 	@rm -f $(VENV)/without-*
-	@$(PIP) install -r requirements-dev.lock
+	@$(PIP) install -r requirements-lab.lock -r requirements-dev.lock
 	@$(PIP) install --no-deps -r requirements-replay.lock \
 	  || { echo "no pywb: the tests that replay a crawl are skipped"; touch $(VENV)/without-pywb; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null \

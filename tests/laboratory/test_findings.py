@@ -140,7 +140,7 @@ def test_without_matplotlib_the_error_names_the_cure(monkeypatch: pytest.MonkeyP
     for ask in (plot.check, lambda: plot.as_svg(CURVES), lambda: folder.prepare(tmp_path / "new")):
         with pytest.raises(GossamerError) as raised:
             ask()
-        assert raised.value.cure == "pip install gossamer[lab]"
+        assert raised.value.cure == "pip install 'gossamer[lab]'"
 
 
 # --- pages and folders ---------------------------------------------------------------------------------------

@@ -39,7 +39,7 @@ from gossamer.webs.checker import LOG_FORMAT
 from tests.support.paths import ROOT
 from tests.support.timing import COMMAND
 
-DOCS: Final = {"README.md": ROOT / "README.md"} | {
+DOCS: Final = {name: ROOT / name for name in ("README.md", "SECURITY.md")} | {
     str(path.relative_to(ROOT / "docs")): path for path in sorted((ROOT / "docs").rglob("*.md"))
 }
 MANUAL: Final = tuple(re.findall(r"\]\((manual/[\w-]+[.]md)\)", DOCS["manual.md"].read_text()))

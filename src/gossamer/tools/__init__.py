@@ -1,1 +1,1 @@
-"""Tools for developers and installation: compile all kernels, generate the reference."""
+"""Tools for developers and installation: compile all kernels, generate the reference and the list of licences."""

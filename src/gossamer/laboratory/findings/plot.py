@@ -90,7 +90,7 @@ def _library() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise GossamerError(f"plots need matplotlib: {error}", "pip install gossamer[lab]") from error
+        raise GossamerError(f"plots need matplotlib: {error}", "pip install 'gossamer[lab]'") from error
 
 
 def _fill(axes: Axes, plot: Plot) -> None:
