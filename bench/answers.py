@@ -39,6 +39,9 @@ class Quiet:
     def show(self, statistics: Statistics) -> None:
         pass
 
+    def doing(self, what: str, part: float | None = None) -> None:
+        pass
+
     def say(self, line: str) -> None:
         pass
 

@@ -43,6 +43,9 @@ class Quiet:
         if statistics.requests.visits >= self.third:
             self.then = statistics
 
+    def doing(self, what: str, part: float | None = None) -> None:
+        pass
+
     def say(self, line: str) -> None:
         pass
 

@@ -110,6 +110,9 @@ class Watcher:
             }
         )
 
+    def doing(self, what: str, part: float | None = None) -> None:
+        pass
+
     def say(self, line: str) -> None:
         print(line, file=sys.stderr)
 

@@ -33,9 +33,9 @@ from gossamer.collection.layout import shard_folder
 from gossamer.laboratory.findings import page, plot, table
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table
 from gossamer.read.sql.columns import VIEWS
-from tests.cli.test_progress import Terminal
 from tests.support.crawling import gossamer
 from tests.support.statistics import statistics
+from tests.support.terminal import Terminal
 
 WORST: Final = "\x1b]0;x\x07\x1b[31m \x9b2J \u202egnp.exe \u2028 \x7f \x85 <script>alert(1)</script> '\"; drop -- ../x"
 """A text with special characters for terminals, logs, HTML, SQL and file systems."""
@@ -169,8 +169,10 @@ def test_progress_has_only_its_own_control_sequences() -> None:
     progress = Progress(screen)
     progress.say(f"warning: {WORST}")
     progress.show(statistics(names_fault=WORST, left={"seconds": None, "why": WORST}))
-    progress.show(statistics(names_fault=WORST))
-    assert printable(re.sub(r"\x1b\[(?:\d+F|J|K)", "", screen.getvalue()))
+    site = {"site": WORST, "seconds": 1e3}
+    progress.show(statistics(longest=[site | {"pages": 2, "each": 5e2}], awaited=site | {"sites": 1}))
+    progress.doing(WORST, 0.5)
+    assert printable(re.sub(r"\x1b\[(?:\d+F|J|K|[\d;]+m)", "", screen.getvalue()))
 
 
 def test_reports_show_names_as_text_and_execute_none() -> None:

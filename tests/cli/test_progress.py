@@ -5,88 +5,331 @@ from __future__ import annotations
 import io
 import re
 import sys
+import threading
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.console import ConsoleDimensions
 
 from gossamer.base.model import Reason
 from gossamer.base.outcomes import Aside, Outcome
+from gossamer.cli.history import BARS, History
 from gossamer.cli.progress import Progress
-from gossamer.cli.status_text import BARS, block, errors_of, left_of, line_of, lines, plot, scores_line, value_line
+from gossamer.cli.status_text import (
+    awaited_of,
+    errors_of,
+    left_of,
+    line_of,
+    lines,
+    next_of,
+    plot,
+    scores_line,
+    value_line,
+)
 from gossamer.manager.scores.made import LinkScores
 from gossamer.observe.account import sentence
 from gossamer.observe.crawl_status import CrawlStatus
-from gossamer.observe.statistics import IndexValue, TimeLeft, ValuePoint
+from gossamer.observe.statistics import IndexValue, Statistics, TimeLeft, ValuePoint
+from tests.support.crawling import command
 from tests.support.statistics import statistics
-from tests.support.timing import takes_less
+from tests.support.terminal import Screen, Session, Terminal
+from tests.support.timing import COMMAND, takes_less
 
 STATISTICS = statistics()
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
+FULL = statistics(
+    slowed=12,
+    longest=[
+        {"site": "www.uni.example", "pages": 2244, "each": 15.0, "seconds": 33_660.0},
+        {"site": "b.example", "pages": 244, "each": 15.0, "seconds": 3_660.0},
+        {"site": "short.example", "pages": 2, "each": 15.0, "seconds": 30.0},
+    ],
+    awaited={"names": 5, "sites": 300, "site": "example.org", "seconds": 12.3},
+    bandwidth={"granted": 4_200_000, "used": 4_000_000, "inversions": 3},
+)
 
 
-def screen(written: str) -> list[str]:
-    """What a terminal shows after these characters: only what `Progress` uses is understood."""
-    rows, row = [""], 0
-    for piece in re.split(r"(\x1b\[\d*[FJK]|\n)", written):
-        if piece == "\n":
-            row += 1
-            rows += [""] * (row + 1 - len(rows))
-        elif piece.endswith("F") and piece.startswith("\x1b"):
-            row -= int(piece[2:-1])
-        elif piece == "\x1b[J":
-            del rows[row:]
-            rows.append("")
-        elif piece == "\x1b[K":
-            rows[row] = ""
-        else:
-            rows[row] += piece
-    return rows
+@pytest.fixture(autouse=True)
+def plain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A window of 80 x 24, whatever runs the tests."""
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    window(monkeypatch, 80, 24)
+
+
+def window(monkeypatch: pytest.MonkeyPatch, width: int, height: int) -> None:
+    monkeypatch.setenv("COLUMNS", str(width))
+    monkeypatch.setenv("LINES", str(height))
+
+
+def shown(stream: io.StringIO, width: int = 80) -> list[str]:
+    return [row for row in Screen(width).feed(stream.getvalue()).rows if row]
+
+
+def sample(seconds: int) -> Statistics:
+    """After so many seconds of a crawl whose rate rises and falls once a minute."""
+    visits = sum(20 + 15 * (i % 60) // 60 for i in range(seconds))
+    return statistics(seconds=float(seconds), visits=visits, bytes=20_000 * visits)
+
+
+# --- on a terminal ------------------------------------------------------------------------------------------------
 
 
 def test_on_a_terminal_the_block_is_redrawn_in_place() -> None:
     stream = Terminal()
-    with Progress(stream) as progress:
-        progress.show(STATISTICS)
-        progress.show(statistics(visits=54_321, outcomes={}))
-    shown = screen(stream.getvalue())
-    assert "54,321 visits" in shown[0]
-    assert len([row for row in shown if row]) == len(block(statistics(outcomes={})))
-    assert "12,345" not in "".join(shown)
+    progress = Progress(stream)
+    progress.show(STATISTICS)
+    before = shown(stream)
+    progress.show(statistics(visits=54_321, outcomes={}))
+    rows = shown(stream)
+    assert any("54,321" in row for row in rows)
+    assert len(rows) == len(before) - 1, "there are no errors any more"
+    assert "12,345" not in "".join(rows)
+
+
+def test_the_block_says_all_that_there_is_in_80_by_24() -> None:
+    stream = Terminal()
+    Progress(stream).show(FULL)
+    rows = shown(stream)
+    assert rows == [
+        "  pages ███████████████▓▒░░░░░░░░░░░░░░░░░░░░░░░░░░░░░░ 34 % of 1,234,567 known",
+        "        █ 400,000 done  ▓ 22,567 excluded  ▒ 12,000 waiting  ░ 800,000 pending",
+        " visits 12,345         17.2/s    ",
+        "  bytes 3.40 GB     4.00 MB/s    ",
+        "granted 4.00 MB/s of 4.20 MB/s (95%), 3 inversions",
+        "  sites 4,321, 300 active, 12 slowed",
+        "    run 12 min 05 s, 11,000 pages stored, 290 connections, 1.20 GB of memory",
+        "slowest www.uni.example: 2,244 pages, one every 15 s: 9 h 21 min",
+        "        b.example: 244 pages, one every 15 s: 1 h 01 min",
+        " errors 900 not_found, 20 server_error, 3 timed_out, 2 refused, 1 other",
+        "   left at least 3 h 07 min (a.example: 2244 pages, one every 5 s)",
+        "    now waiting for 290 answers, 5 names and 300 sites",
+        "        next request in 12.3 s: example.org",
+    ]
+
+
+def test_rates_are_sparklines_of_the_whole_run() -> None:
+    stream = Terminal()
+    progress = Progress(stream)
+    for seconds in range(181):
+        progress.show(sample(seconds))
+    (row,) = [row for row in shown(stream) if "visits" in row]
+    bars = row.rpartition(" ")[2]
+    assert set(bars) <= set(BARS)
+    assert len(bars) > 30
+    assert [i for i in range(1, len(bars)) if BARS.index(bars[i]) < BARS.index(bars[i - 1])], "the rate fell"
+
+
+@pytest.mark.parametrize(("width", "height"), [(40, 24), (80, 24), (200, 50), (80, 6), (20, 4), (5, 2), (1, 1)])
+def test_a_block_never_wraps_and_never_fills_the_window(
+    width: int, height: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    window(monkeypatch, width, height)
+    stream = Terminal()
+    progress = Progress(stream)
+    for _ in range(3):
+        progress.show(FULL)
+        progress.doing("compiling the kernels", 0.4)
+    screen = Screen(width, height).feed(stream.getvalue())
+    assert screen.wrapped == 0
+    assert len(screen.rows) <= height, "the cursor is below the block"
+    assert height == 1 or any("com" in row or width < 20 for row in screen.rows), "what goes on is always shown"
+
+
+def test_rows_that_do_not_fit_go_by_their_importance(monkeypatch: pytest.MonkeyPatch) -> None:
+    window(monkeypatch, 80, 5)
+    stream = Terminal()
+    Progress(stream).show(FULL)
+    assert [row[:7].strip() for row in shown(stream)] == ["pages", "visits", "now", ""]
+
+
+def test_after_the_window_became_narrower_no_old_line_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+    stream = Terminal()
+    progress = Progress(stream)
+    progress.say("above")
+    progress.show(FULL)
+    folded = Screen(50).feed("".join(f"{row}\n" for row in shown(stream)))  # as the terminal folds what it shows
+    before = len(stream.getvalue())
+    monkeypatch.setattr("rich.console.Console.size", ConsoleDimensions(50, 24))
+    progress.show(FULL)
+    rows = [row for row in folded.feed(stream.getvalue()[before:]).rows if row]
+    assert rows[0] == "above"
+    assert sum("pages" in row and "known" in row for row in rows) == 1
+    assert len(rows) == 1 + 13
+
+
+def test_without_colours_every_state_has_its_own_glyph(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("NO_COLOR", "1")
+    stream = Terminal()
+    Progress(stream).show(FULL)
+    used = set(re.findall(r"\x1b\[([\d;]*)m", stream.getvalue()))
+    assert used <= {"0", "1", "2"}, "bold and dim are no colours"
+    assert all(glyph in stream.getvalue() for glyph in "█▓▒░")
 
 
 def test_a_message_stays_above_the_block() -> None:
     stream = Terminal()
-    with Progress(stream) as progress:
-        progress.show(STATISTICS)
-        progress.say("warning: something")
-        progress.show(STATISTICS)
-    shown = screen(stream.getvalue())
-    assert shown[0] == "warning: something"
-    assert sum("known" in row for row in shown) == 1
-
-
-def test_the_block_never_wraps(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("COLUMNS", "40")
-    stream = Terminal()
-    Progress(stream).show(STATISTICS)
-    assert all(len(row) < 40 for row in screen(stream.getvalue()))
-
-
-def test_without_a_terminal_each_report_is_one_plain_line() -> None:
-    stream = io.StringIO()
     progress = Progress(stream)
     progress.show(STATISTICS)
-    progress.say("resumed")
+    progress.say("warning: something")
     progress.show(STATISTICS)
+    rows = shown(stream)
+    assert rows[0] == "warning: something"
+    assert sum("known" in row for row in rows) == 1
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_at_the_end_the_block_goes_and_after_an_error_it_stays(fails: bool) -> None:
+    stream = Terminal()
+    with suppress(RuntimeError), Progress(stream) as progress:
+        progress.say("said")
+        progress.show(STATISTICS)
+        progress.doing("sealing")
+        if fails:
+            raise RuntimeError
+    rows = shown(stream)
+    assert rows[0] == "said"
+    assert any("1,234,567 known" in row for row in rows) == fails
+    assert not any("sealing" in row for row in rows)
+    assert stream.getvalue().endswith("\x1b[J"), "the cursor is below"
+
+
+def test_what_goes_on_is_shown_before_there_are_statistics() -> None:
+    now, stream = [0.0], Terminal()
+    progress = Progress(stream, lambda: now[0])
+    progress.doing("compiling the kernels", 0.0)
+    now[0] = 12.0
+    progress.doing("compiling the kernels", 0.4)
+    (row,) = shown(stream)
+    assert "compiling the kernels: 40 %, 12.0 s" in row
+    assert row.count("█") / row.count("░") == pytest.approx(0.4 / 0.6, abs=0.05)
+    progress.doing("")
+    assert shown(stream) == []
+
+
+@pytest.mark.parametrize(("term", "encoding"), [("dumb", "utf-8"), ("", "utf-8"), ("xterm", "latin-1")])
+def test_a_terminal_that_cannot_show_it_gets_plain_lines(
+    term: str, encoding: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TERM", term)
+    monkeypatch.setattr(Terminal, "encoding", encoding)
+    stream = Terminal()
+    Progress(stream).show(FULL)
+    assert stream.getvalue().count("\n") == 1
+    assert "\x1b" not in stream.getvalue()
+
+
+# --- elsewhere ----------------------------------------------------------------------------------------------------
+
+
+def test_what_is_written_elsewhere_has_no_control_sequences() -> None:
+    stream = io.StringIO()
+    progress = Progress(stream)
+    progress.show(FULL)
+    progress.say("resumed")
+    progress.show(statistics())
     written = stream.getvalue()
     assert "\x1b" not in written
+    assert "\r" not in written
     assert written.count("\n") == 3
     assert re.findall(r"pending ([0-9,]+)", written) == ["800,000"] * 2
+    assert "waiting for 290 answers, 5 names and 300 sites; next request in 12.3 s: example.org" in written
     assert not progress.due()
+
+
+def test_elsewhere_an_activity_is_told_after_a_second_and_then_before_five_more_have_passed() -> None:
+    now, stream = [100.0], io.StringIO()
+    progress = Progress(stream, lambda: now[0])
+    told = []
+    for tenth in range(200):
+        now[0] = 100.0 + tenth / 10
+        before = len(stream.getvalue())
+        progress.doing("compiling the kernels", tenth / 200)
+        told += [tenth / 10] * (len(stream.getvalue()) > before)
+    assert told == pytest.approx([1.0, 5.0, 9.0, 13.0, 17.0])
+    assert stream.getvalue().splitlines()[1] == "compiling the kernels: 25 %, 5.0 s"
+
+
+def test_a_short_activity_is_not_worth_a_line() -> None:
+    now, stream = [0.0], io.StringIO()
+    progress = Progress(stream, lambda: now[0])
+    for what in ("reading", "opening", "sealing"):
+        progress.doing(what)
+        now[0] += 0.9
+    assert stream.getvalue() == ""
+
+
+def test_activities_that_follow_one_another_are_no_silence() -> None:
+    now, stream = [0.0], io.StringIO()
+    progress = Progress(stream, lambda: now[0])
+    for number in range(80):
+        progress.doing(f"step {number}")
+        progress.doing(f"step {number}", 0.9)
+        now[0] += 0.25
+    assert len(stream.getvalue().splitlines()) >= 20 / 5
+
+
+# --- the thread ---------------------------------------------------------------------------------------------------
+
+
+@given(st.lists(st.sampled_from(["say", "show", "doing"]), max_size=40), st.booleans())
+def test_every_message_is_written_once_and_in_order(calls: list[str], terminal: bool) -> None:
+    stream = Terminal() if terminal else io.StringIO()
+    said = []
+    with Progress(stream) as progress:
+        for number, call in enumerate(calls):
+            if call == "say":
+                said.append(f"message {number}")
+                progress.say(said[-1])
+            elif call == "show":
+                progress.show(STATISTICS)
+            else:
+                progress.doing("something", number / 40)
+    rows = shown(stream) if terminal else stream.getvalue().splitlines()
+    assert [row for row in rows if row.startswith("message")] == said
+
+
+def test_a_terminal_that_takes_nothing_stops_nobody() -> None:
+    taken, held = threading.Event(), threading.Event()
+
+    class Stopped(Terminal):
+        def write(self, text: str) -> int:
+            held.set()
+            assert taken.wait(COMMAND)
+            return super().write(text)
+
+    stream = Stopped()
+    with Progress(stream) as progress:
+        progress.say("first")
+        assert held.wait(COMMAND)
+        for number in range(1000):
+            progress.say(f"message {number}")
+            progress.show(STATISTICS)
+        taken.set()
+    assert [row for row in shown(stream) if row.startswith("message")] == [f"message {n}" for n in range(1000)]
+
+
+def test_without_a_word_from_the_caller_the_block_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gossamer.cli.progress.MOST", 0.01)
+    monkeypatch.setattr("gossamer.cli.progress.LEAST", 0.01)
+    drawn = threading.Semaphore(0)
+
+    class Counted(Terminal):
+        def flush(self) -> None:
+            drawn.release()
+
+    with Progress(Counted()) as progress:
+        progress.doing("thinking")
+        for _ in range(5):
+            assert drawn.acquire(timeout=COMMAND)
+
+
+# --- what both say ------------------------------------------------------------------------------------------------
 
 
 def test_both_forms_have_every_number() -> None:
@@ -108,8 +351,44 @@ def test_both_forms_have_every_number() -> None:
         "server_error",
         "at least 3 h 07 min",
     )
-    for text in ("\n".join(block(STATISTICS)), line_of(STATISTICS)):
+    stream = Terminal()
+    Progress(stream).show(FULL)
+    for text in ("\n".join(shown(stream)), line_of(FULL)):
         assert [word for word in wanted if word not in text] == []
+
+
+@pytest.mark.parametrize(
+    ("changed", "told"),
+    [
+        ({"open": 0, "awaited": {"sites": 3, "site": "a.example", "seconds": 12.0}}, "waiting for 3 sites"),
+        ({"open": 1, "awaited": {}}, "waiting for 1 answer"),
+        ({"open": 0, "awaited": {"names": 2}}, "waiting for 2 names"),
+        ({"open": 0, "awaited": {}}, "planning"),
+        ({"open": 0, "awaited": {}, "pending": 0}, "waiting for pages that are due later"),
+        ({"names_fault": "no server answers"}, "waiting for the name servers: no server answers"),
+    ],
+)
+def test_what_is_waited_for_is_told(changed: dict[str, Any], told: str) -> None:
+    assert awaited_of(statistics(**changed)) == told
+
+
+def test_the_next_request_is_told_unless_it_follows_at_once() -> None:
+    waits = {"sites": 3, "site": "a.example", "seconds": 12.0}
+    assert next_of(statistics(awaited=waits)) == "next request in 12.0 s: a.example"
+    assert next_of(statistics(awaited=waits | {"seconds": 0.4})) == ""
+    assert next_of(statistics(awaited={})) == ""
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=400), st.integers(1, 200))
+def test_a_sparkline_fits_and_its_highest_bar_is_the_largest_rate(counts: list[int], width: int) -> None:
+    history, visits = History(), 0
+    for second, count in enumerate(counts):
+        visits += count
+        history.add(statistics(seconds=float(second), visits=visits))
+    drawn = history.visits(width)
+    assert len(drawn) <= width
+    assert set(drawn) <= set(BARS)
+    assert not any(counts[1:]) or BARS[-1] in drawn
 
 
 def test_errors_are_named_by_kind_and_the_rare_ones_added_up() -> None:
@@ -130,7 +409,7 @@ def test_an_unknown_time_left_is_shown_with_its_reason() -> None:
 
 def test_drawing_costs_less_than_a_hundredth_of_a_core() -> None:
     progress = Progress(Terminal())
-    assert takes_less(lambda: progress.show(STATISTICS), than=0.005)  # twice a second
+    assert takes_less(lambda: progress.show(FULL), than=0.01)  # once a second
 
 
 def test_status_shows_each_state_with_its_reasons_and_their_sentences() -> None:
@@ -167,8 +446,58 @@ def test_status_shows_when_link_scores_were_made_or_why_there_are_none() -> None
     assert scores_line(LinkScores(why="they have no weight"), 10) == "link scores: none yet: they have no weight"
 
 
-def test_status_imports_neither_numba_nor_pyarrow() -> None:
+def test_status_imports_neither_numba_nor_pyarrow_nor_rich() -> None:
     import subprocess
 
-    code = "import sys, gossamer.cli.status_text, gossamer.cli.progress; print({'numba', 'pyarrow'} & set(sys.modules))"
+    code = "import sys, gossamer.cli.status_text, gossamer.cli.progress, gossamer.cli.block"
+    code += "; print({'numba', 'numpy', 'pyarrow', 'rich'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+# --- real crawls in a pseudo terminal -----------------------------------------------------------------------------
+
+
+def crawling(folder: Path, *arguments: str, width: int = 80, **environment: str) -> Session:
+    usual = ("--demo", "--workers", "1", "--patience", "5s")
+    return Session(command("crawl", folder, *usual, *arguments), width, 24, **environment)
+
+
+def on_screen(session: Session, width: int = 80) -> str:
+    return Screen(width).feed(session.written.replace("\r\n", "\n")).text
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("width", [40, 80, 200])
+def test_a_crawl_in_a_terminal_shows_what_goes_on_and_leaves_its_summary(width: int, tmp_path: Path) -> None:
+    with crawling(tmp_path / "crawl", "--pages", "100", width=width) as session:
+        session.read(lambda: "visits" in on_screen(session, width))
+        assert "opening the collection" in session.written
+        block = [row for row in on_screen(session, width).split("\n") if re.match(r" {2}pages|  {7}now", row)]
+        assert all(len(row) < width for row in block)
+        assert session.ended() == 0
+    screen = on_screen(session, width)
+    assert "The crawl ended: " in screen
+    assert "  pages " not in screen, "the block is gone"
+    assert "waiting for" in session.written
+    assert "\x1b[3" in session.written, "in colours"
+
+
+@pytest.mark.slow
+def test_ctrl_c_ends_a_crawl_in_a_terminal_with_its_summary(tmp_path: Path) -> None:
+    with crawling(tmp_path / "crawl", NO_COLOR="1") as session:
+        session.read(lambda: "answers" in on_screen(session))
+        session.resize(60, 12)
+        session.press("\x03")
+        assert session.ended() == 130
+    screen = on_screen(session)
+    assert screen.count("The crawl ended: stopped on request.") == 1
+    assert "Traceback" not in screen
+    assert not re.search(r"\x1b\[[\d;]*3\dm", session.written), "NO_COLOR"
+
+
+@pytest.mark.slow
+def test_a_crawl_that_is_refused_in_a_terminal_says_why_below_all_else(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with crawling(tmp_path, "--pages", "1", width=300) as session:
+        assert session.ended() == 2
+    assert on_screen(session, 300).rstrip().split("\n")[-2].startswith("gossamer: ")

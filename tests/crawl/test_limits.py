@@ -59,6 +59,9 @@ class Quiet:
     def show(self, statistics: object) -> None:
         raise AssertionError
 
+    def doing(self, what: str, part: float | None = None) -> None:
+        pass
+
     def say(self, line: str) -> None:
         self.said.append(line)
 

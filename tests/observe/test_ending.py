@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from gossamer.base.ending import Ending
-from gossamer.cli.status_text import block, line_of, lines
+from gossamer.cli.status_text import awaited_of, line_of, lines
 from gossamer.observe.crawl_status import CrawlStatus
 from gossamer.observe.ending import Report
 from tests.support.statistics import JSON, statistics
@@ -52,5 +52,5 @@ def test_a_fault_of_the_name_servers_is_shown_everywhere_and_only_then(tmp_path:
     for given, shown in ((fault, True), ("", False)):
         ended = statistics(**ENDED | {"run_visits": 0}, names_fault=given)
         report, status = Report(ended, Ending.TIME, False, str(tmp_path), ended), CrawlStatus(ended, True, 1)
-        for text in (block(ended), [line_of(ended)], lines(status, tmp_path, 1e9), report.lines()):
+        for text in ([awaited_of(ended)], [line_of(ended)], lines(status, tmp_path, 1e9), report.lines()):
             assert any("192.0.2.53:53" in line for line in text) == shown

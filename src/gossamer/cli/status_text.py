@@ -1,4 +1,4 @@
-"""The statistics of a crawl as text: the lines of `gossamer status`, and the block or line that shows its progress.
+"""The statistics of a crawl as text: the lines of `gossamer status`, and the line that shows its progress.
 
 Nothing is computed here: the numbers are those of `--json` (`observe/statistics.py`). In the lines of `status`, every
 known page is counted once: those below "waiting", "done" and "excluded" add up to these numbers.
@@ -12,13 +12,13 @@ from typing import Final
 
 from gossamer.base.outcomes import SITE_FAILURES, TRANSIENT, Outcome
 from gossamer.base.units import human_size, human_time, plural, thousands
+from gossamer.cli.history import bars
 from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.manager.scores.made import LinkScores
-from gossamer.observe.account import account, bandwidth_line, part_lines, sentence, stamp, sum_line
+from gossamer.observe.account import account, bandwidth_line, part_lines, sentence, stamp
 from gossamer.observe.crawl_status import CrawlStatus
 from gossamer.observe.statistics import IndexValue, Statistics, TimeLeft
 
-BARS: Final = "▁▂▃▄▅▆▇█"
 WIDTH: Final = 48
 MOST_ERRORS: Final = 4
 """How many kinds of errors are named; the others are added up."""
@@ -96,33 +96,13 @@ def scores_line(scores: LinkScores, visits: int) -> str:
 def plot(points: list[tuple[float, float]], width: int = WIDTH) -> str:
     """A line of bars: at each place the last value known at that time; the highest bar is the largest value."""
     start, end = points[0][0], points[-1][0]
-    low, high = min(0.0, *(v for _, v in points)), max(v for _, v in points)
-    bars, current = [], 0
+    low, shown, current = min(0.0, *(v for _, v in points)), [], 0
     for place in range(min(width, max(1, len(points)))):
         until = end if len(points) == 1 else start + (end - start) * place / (min(width, len(points)) - 1)
         while current + 1 < len(points) and points[current + 1][0] <= until:
             current += 1
-        share = (points[current][1] - low) / (high - low) if high > low else 0.0
-        bars.append(BARS[round(share * (len(BARS) - 1))])
-    return "".join(bars)
-
-
-def block(statistics: Statistics) -> list[str]:
-    requests, run, rates = statistics.requests, statistics.run, statistics.progress.rates
-    lines = [
-        f"{human_time(run.seconds):>12}  {plural(requests.visits, 'visit')} ({rates.visits:.1f}/s), "
-        f"{thousands(requests.stored)} stored, {human_size(requests.bytes)} ({human_size(max(0, rates.bytes))}/s)",
-        f"       known  {sum_line(statistics.pages)}",
-        "         now  " + ", ".join(_now(statistics)),
-    ]
-    if run.bandwidth is not None:
-        lines.append("   bandwidth  " + bandwidth_of(run.bandwidth))
-    if errors := errors_of(requests.outcomes):
-        lines.append("      errors  " + ", ".join(f"{thousands(count)} {word}" for word, count in errors))
-    lines.append("   time left  " + left_of(statistics.progress.left))
-    if run.names_fault:
-        lines.append("       names  lookups pause: " + run.names_fault)
-    return lines
+        shown.append(points[current][1] - low)
+    return bars(shown)
 
 
 def line_of(statistics: Statistics) -> str:
@@ -139,7 +119,8 @@ def line_of(statistics: Statistics) -> str:
         *([] if run.bandwidth is None else [f"bandwidth {bandwidth_of(run.bandwidth)}"]),
         f"errors {errors or 'none'}",
         f"left {left_of(statistics.progress.left)}",
-        *([f"lookups pause: {run.names_fault}"] if run.names_fault else []),
+        awaited_of(statistics),
+        *filter(None, [next_of(statistics)]),
     ]
     return "; ".join(parts)
 
@@ -149,6 +130,31 @@ def _now(statistics: Statistics) -> list[str]:
     active = "" if run.sites_active is None else f" ({thousands(run.sites_active)} active)"
     memory = [] if run.resources.rss is None else [f"{human_size(run.resources.rss)} of memory"]
     return [plural(statistics.sites.known, "site") + active, plural(run.resources.open, "connection"), *memory]
+
+
+def awaited_of(statistics: Statistics) -> str:
+    """What the crawl waits for now."""
+    run, waits = statistics.run, statistics.run.awaited
+    if run.names_fault:
+        return f"waiting for the name servers: {run.names_fault}"
+    parts = [
+        plural(number, word)
+        for number, word in ((run.resources.open, "answer"), (waits.names, "name"), (waits.sites, "site"))
+        if number
+    ]
+    if not parts:
+        return "waiting for pages that are due later" if not statistics.pages.pending else "planning"
+    return f"waiting for {_listed(parts)}"
+
+
+def next_of(statistics: Statistics) -> str:
+    """Which site is requested next, and when; empty if that is at once, or not known."""
+    waits = statistics.run.awaited
+    return f"next request in {human_time(waits.seconds)}: {waits.site}" if waits.site and waits.seconds >= 1 else ""
+
+
+def _listed(parts: list[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"
 
 
 def bandwidth_of(use: BandwidthUse) -> str:

@@ -107,11 +107,13 @@ class Crawl:
         self.longest_turn = 0.0
         """Longest time, in seconds, during which the loop did not poll for results."""
 
-    def run(self, watch: Callable[[], None] = lambda: None) -> Ending:
-        """Runs turns until there is a reason to end; calls `watch` after every turn."""
+    def run(self, watch: Callable[[], None] = lambda: None, stopping: Callable[[], None] = lambda: None) -> Ending:
+        """Runs turns until there is a reason to end; calls `watch` after every turn, and `stopping` before it waits for
+        the requests that are open at the end."""
         while (ending := self._ending()) is None:
             self.turn()
             watch()
+        stopping()
         self.absorb(self.web.stop(GRACE), self.names.answers())
         self.harvest.turn()
         self.planner.close()

@@ -67,6 +67,7 @@ def run(request: CrawlRequest, watcher: Watcher, begin: Callable[[Crawl], None] 
         lock.refuse_if_held(shard_folder(request.folder))
         log = _log(request, stack, watcher)
         local = None if request.serve is None else stack.enter_context(request.serve(watcher.say))
+        watcher.doing("reading settings and seeds")
         prepared = prepare(request, watcher.say, local)
         session = _Session(request, prepared, watcher, stack, log)
         if begin is not None:
@@ -99,6 +100,7 @@ class _Session:
         self._request, self._prepared = request, prepared
         self._before = last_statistics(shard_folder(request.folder)).run
         self._voice = Voice(watcher, log, clock)
+        self._voice.doing("opening the collection")
         self._m = _open(request, prepared, self._voice, stack)
         self.crawl = self._m.crawl
         curve = Curve.resumed(prepared.settings.manager, self._before.index)
@@ -111,13 +113,14 @@ class _Session:
         self._begin()
         interrupted: list[int] = []
         with _signals(m.crawl, interrupted):
-            ending = m.crawl.run(watch.turn)
+            ending = m.crawl.run(watch.turn, watch.stopping)
         crawling = watch.statistics()
         for each in (m.listener, m.imager, m.web):
             each.close()
         frugal = ending is Ending.MEMORY
         if not frugal:
             watch.score_at_end()
+        self._voice.doing("writing the image")
         dumped = snapshot.dump(m.desk, m.store.urls.offsets(), m.store.urls.tail())
         m.store.finish(*dumped, seal=not frugal)
         watch.meter.look(m.clock.wall())

@@ -19,10 +19,10 @@ from gossamer.base.clock import RealClock
 from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.base.log import EventLog, Level
-from gossamer.base.units import human_size, human_time
+from gossamer.base.units import human_size, human_time, plural
 from gossamer.collection.store import Store
 from gossamer.crawl.imager import Imager
-from gossamer.crawl.loop import Crawl
+from gossamer.crawl.loop import GRACE, Crawl
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk
@@ -32,7 +32,7 @@ from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.scores.stored import Scored
 from gossamer.observe.listener import Listener
 from gossamer.observe.measure import Curve, Meter
-from gossamer.observe.statistics import Limits, Resources, Run, Statistics
+from gossamer.observe.statistics import Awaited, Limits, Resources, Run, Statistics
 from gossamer.web.pool.pool import Pool
 
 LOOK_EVERY: Final = 0.5
@@ -57,6 +57,8 @@ class Watcher(Protocol):
     def due(self) -> bool: ...
     def show(self, statistics: Statistics) -> None: ...
     def say(self, line: str) -> None: ...
+    def doing(self, what: str, part: float | None = None) -> None:
+        """What is being done before the first turn or after the last, and the part done, from 0 to 1, if known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +71,9 @@ class Voice:
 
     def say(self, line: str) -> None:
         self.watcher.say(line)
+
+    def doing(self, what: str, part: float | None = None) -> None:
+        self.watcher.doing(what, part)
 
     def event(self, name: str, level: Level = Level.INFO, **fields: Any) -> None:
         if self.log is not None:
@@ -229,13 +234,20 @@ class Watch:
             columns.ranking[:] = scored.base, count
         self._m.crawl.planner.outdate()
 
+    def stopping(self) -> None:
+        """Called when the loop has ended: open requests get some seconds to end."""
+        if self._m.web.open:
+            self._voice.doing(f"stopping: waiting for {plural(self._m.web.open, 'answer')}, {GRACE:.0f} s at most")
+
     def score_at_end(self) -> None:
         """Computes link scores once more, from everything that was fetched, if that does not cost too much; then the
         value of the index."""
         m = self._m
+        self._voice.doing("sealing what was fetched")
         m.store.commit(rotate=True)
         m.store.seal_all()
         self._check_memory()
+        self._voice.doing("computing link scores")
         m.scorer.finish(m.desk[Account].visits, self._processor(), self._check_memory)
         self._poll_scores()
         m.scorer.close()
@@ -262,6 +274,7 @@ class Watch:
             seeds_skipped=self.seeds_skipped,
             sites_active=harvest.active_sites(),
             names_fault=m.crawl.names.fault,
+            awaited=self._awaited(),
             resources=Resources(
                 open=m.web.open,
                 rss=m.memory_used(),
@@ -274,6 +287,11 @@ class Watch:
             scores=m.scorer.state(processor),
             bandwidth=harvest.bandwidth_use(),
         )
+
+    def _awaited(self) -> Awaited:
+        sites, site, at = self._m.crawl.harvest.resting()
+        seconds = max(0.0, round(at - self._m.clock.monotonic(), 1)) if site else 0.0
+        return Awaited(self._m.crawl.names.open, sites, site, seconds)
 
     def _limits(self) -> Limits:
         """What remains of the limits that the user gave."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
-from gossamer.base.model import Ask, Visits
+from gossamer.base.model import NONE, Ask, Visits
 from gossamer.collection.journal.effects import Effects, SiteNews, Verdict
 from gossamer.collection.store import Store
 from gossamer.config.presets import in_force
@@ -115,6 +115,11 @@ class Harvest:
     def active_sites(self) -> int:
         """Number of sites in the queue or in flight."""
         return self._queue.queued + self._queue.in_flight
+
+    def resting(self) -> tuple[int, str, float]:
+        """How many sites wait for their turn, which of them is next, and when: monotonic time."""
+        site, queued = self._queue.next_site(), self._queue.queued
+        return queued, "" if site == NONE else self._desk[Places].names[site], self._queue.next_time()
 
     def soonest_due(self, until: float) -> float:
         """Wall time at which the next errand becomes due, if that is before `until` and known."""

@@ -60,6 +60,8 @@ LOOK_EVERY: Final = 10.0
 """Seconds between two searches for `Dues`."""
 _CHUNK: Final = 1 << 18
 MOST_POINTS: Final = 64
+LONGEST: Final = 3
+"""How many of the sites that last longest are named."""
 
 
 def statistics_of(
@@ -151,13 +153,13 @@ def requests_of(account: Account) -> Requests:
 def sites_of(desk: Desk, aside: Array) -> Sites:
     site = desk.columns.site
     factors: Array = site.slow[: site.count] * site.stretch[: site.count]
-    return Sites(site.count, int(np.count_nonzero(factors > 1)), _largest(desk, aside, factors))
+    return Sites(site.count, int(np.count_nonzero(factors > 1)), _longest(desk, aside, factors))
 
 
-def _largest(desk: Desk, aside: Array, factors: Array) -> LargestSite | None:
-    """`factors`: how many times longer than usual the waits of each site are."""
+def _longest(desk: Desk, aside: Array, factors: Array) -> tuple[LargestSite, ...]:
+    """The sites that last longest. `factors`: how many times longer than usual the waits of each site are."""
     if not len(aside):
-        return None
+        return ()
     sites, site = np.arange(len(aside), dtype=np.uint32), desk.columns.site
     per_turn = max(1, desk.settings.harvester.per_turn)
     each = desk[Backoff].waits(sites)
@@ -165,14 +167,12 @@ def _largest(desk: Desk, aside: Array, factors: Array) -> LargestSite | None:
         each = (each + (per_turn - 1) * desk[Backoff].pauses(sites)) / per_turn
     each = each * factors
     seconds = each * site.pending[sites] * (aside == 0)
-    largest = int(seconds.argmax())
-    if not seconds[largest]:
-        return None
-    return LargestSite(
-        desk[Places].names[largest],
-        int(site.pending[largest]),
-        round(float(each[largest]), 3),
-        round(float(seconds[largest]), 1),
+    most = np.argpartition(-seconds, LONGEST)[:LONGEST] if len(seconds) > LONGEST else np.arange(len(seconds))
+    names = desk[Places].names
+    return tuple(
+        LargestSite(names[i], int(site.pending[i]), round(float(each[i]), 3), round(float(seconds[i]), 1))
+        for i in sorted(most.tolist(), key=lambda i: -seconds[i])
+        if seconds[i]
     )
 
 

@@ -91,7 +91,12 @@ class Sites:
     known: int = 0
     slowed: int = 0
     """Sites whose waits are longer than usual."""
-    largest: LargestSite | None = None
+    longest: tuple[LargestSite, ...] = ()
+    """The sites that politeness makes last longest."""
+
+    @property
+    def largest(self) -> LargestSite | None:
+        return self.longest[0] if self.longest else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +120,20 @@ class Limits:
 
     seconds_left: float | None = None
     pages_left: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Awaited:
+    """What the crawl waits for, besides answers."""
+
+    names: int = 0
+    """Host names that are being looked up."""
+    sites: int = 0
+    """Sites that rest, because they or their address were requested a moment ago."""
+    site: str = ""
+    """The site that may be requested next; empty if none rests."""
+    seconds: float = 0.0
+    """How long that takes."""
 
 
 class ValuePoint(NamedTuple):
@@ -152,6 +171,7 @@ class Run:
     """Sites with a request in flight or a page planned."""
     names_fault: str = ""
     """Why names are not looked up at the moment; empty if they are."""
+    awaited: Awaited = Awaited()
     resources: Resources = Resources()
     limits: Limits = Limits()
     index: IndexValue = IndexValue()
@@ -245,6 +265,7 @@ class Statistics:
             "bytes": requests.bytes,
             "outcomes": requests.outcomes,
             "largest": None if sites.largest is None else asdict(sites.largest),
+            "longest": [asdict(site) for site in sites.longest],
             "time": self.time,
             "dues_at": pages.dues_at,
             "seconds": run.seconds,
@@ -252,6 +273,7 @@ class Statistics:
             "seeds_skipped": run.seeds_skipped,
             "sites_active": run.sites_active,
             "names_fault": run.names_fault,
+            "awaited": asdict(run.awaited),
             **asdict(run.resources),
             **asdict(run.limits),
             **run.index.to_json(),
@@ -276,7 +298,7 @@ def _read(json: Mapping[str, Any]) -> Statistics:
         float(json.get("time", 0.0)),
         _pages(json),
         _requests(json),
-        Sites(int(json.get("sites", 0)), int(json.get("slowed", 0)), _value(LargestSite, json.get("largest"))),
+        _sites(json),
         _run(json),
         Progress(from_keys(Rates, json.get("rates") or {}), from_keys(TimeLeft, json.get("left") or {})),
         from_keys(Ended, json) if json.get("ending") else None,
@@ -310,6 +332,15 @@ def _requests(json: Mapping[str, Any]) -> Requests:
     )
 
 
+def _sites(json: Mapping[str, Any]) -> Sites:
+    longest = json.get("longest") or [each for each in [json.get("largest")] if each is not None]
+    return Sites(
+        int(json.get("sites", 0)),
+        int(json.get("slowed", 0)),
+        tuple(from_keys(LargestSite, each) for each in longest),
+    )
+
+
 def _run(json: Mapping[str, Any]) -> Run:
     return Run(
         float(json.get("seconds", 0.0)),
@@ -317,6 +348,7 @@ def _run(json: Mapping[str, Any]) -> Run:
         int(json.get("seeds_skipped", 0)),
         json.get("sites_active"),
         json.get("names_fault") or "",
+        from_keys(Awaited, json.get("awaited") or {}),
         from_keys(Resources, json),
         from_keys(Limits, json),
         IndexValue.from_json(json),

@@ -276,6 +276,10 @@ class SiteQueue:
             return -np.inf
         return float(self._q.heap[0]["time"]) if self._q.counts[IN_HEAP] else np.inf
 
+    def next_site(self) -> int:
+        """The site whose time comes first; NONE if none is in the heap."""
+        return int(self._q.heap[0]["site"]) if self._q.counts[IN_HEAP] else NONE
+
     def due(self, now: float, horizon: float, k: int) -> U32:
         """About `k` pages that are likely to be handed out until `now + horizon`, to read their URLs ahead."""
         pages = np.empty(max(0, k), np.uint32)

@@ -131,5 +131,8 @@ class _Watcher:
         pages = statistics.pages
         self._show(self._what, self._part() if self._part else pages.done / max(1, pages.known))
 
+    def doing(self, what: str, part: float | None = None) -> None:
+        pass
+
     def say(self, line: str) -> None:
         pass
