@@ -144,8 +144,7 @@ def _learn(
         if pages.state[page] == _DONE:
             degree: int = np.int64(visit.out_degree)  # type: ignore[assignment]
             crawled(code, pages, totals, page, outcome, degree, targets, kinds)
-        for j in range(len(targets)):
-            opened += _approach(pages, counts, page, targets[j], kinds[j] & 15, depth_static, depth_dynamic)
+        opened += _approach(pages, counts, page, targets, kinds, depth_static, depth_dynamic)
     return opened
 
 
@@ -184,30 +183,33 @@ def _move(pages: PageArrays, counts: I64, page: int, state: int, reason: int) ->
     _count(pages, counts, page, 1)
 
 
-@inlined
+@njit
 def _approach(
-    pages: PageArrays, counts: I64, source: int, target: int, kind: int, depth_static: int, depth_dynamic: int
+    pages: PageArrays, counts: I64, source: int, targets: U32, kinds: U8, depth_static: int, depth_dynamic: int
 ) -> int:
-    """Lowers the depth of `target` if the link from `source` is a shorter path. Returns 1 if that opens the page."""
-    if pages.depth[target] == 0:
-        return 0
-    hops = (pages.flags[source] >> HOPS_SHIFT) + 1 if kind == _REDIRECT else 0
-    if hops > MOST_REDIRECTS:
-        return 0
-    depth = 0
-    if pages.site[pages.origin[source]] == pages.site[pages.origin[target]]:
-        step = 0 if kind == _REDIRECT else 1
-        depth = min(pages.depth[source] + step, _DEEPEST)
-    if depth >= pages.depth[target]:
-        return 0
-    pages.depth[target] = depth
-    pages.flags[target] = (pages.flags[target] & _WITHOUT_HOPS) | np.uint8(hops << HOPS_SHIFT)
-    limit = depth_dynamic if pages.flags[target] & _DYNAMIC else depth_static
-    too_far = pages.reason[target] == _DEPTH or pages.reason[target] == _REDIRECTS
-    if pages.state[target] != _EXCLUDED or not too_far or depth > limit:
-        return 0
-    _move(pages, counts, target, _PENDING, 0)
-    return 1
+    """Lowers the depth of each target to which the link from `source` is a shorter path. Returns how many pages that
+    opens. Columns are taken out of `pages` once: to do so costs 10 ns, which is as much as the rest of a link."""
+    depths, flags, origin, site = pages.depth, pages.flags, pages.origin, pages.site
+    state, reason = pages.state, pages.reason
+    opened = 0
+    for j in range(len(targets)):
+        target, redirect = targets[j], kinds[j] & 15 == _REDIRECT
+        hops = (flags[source] >> HOPS_SHIFT) + 1 if redirect else 0
+        if depths[target] == 0 or hops > MOST_REDIRECTS:
+            continue
+        depth = 0
+        if site[origin[source]] == site[origin[target]]:
+            depth = min(depths[source] + (0 if redirect else 1), _DEEPEST)
+        if depth >= depths[target]:
+            continue
+        depths[target] = depth
+        flags[target] = (flags[target] & _WITHOUT_HOPS) | np.uint8(hops << HOPS_SHIFT)
+        limit = depth_dynamic if flags[target] & _DYNAMIC else depth_static
+        too_far = reason[target] == _DEPTH or reason[target] == _REDIRECTS
+        if state[target] == _EXCLUDED and too_far and depth <= limit:
+            _move(pages, counts, target, _PENDING, 0)
+            opened += 1
+    return opened
 
 
 def judge(columns: Columns, counts: I64, verdicts: Records) -> None:
