@@ -33,6 +33,7 @@ from gossamer.collection.layout import shard_folder
 from gossamer.laboratory.findings import page, plot, table
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Sentence, Series, Table
 from gossamer.read.sql.columns import VIEWS
+from gossamer.tools.reference import verbs
 from tests.support.crawling import gossamer
 from tests.support.statistics import statistics
 from tests.support.terminal import Terminal
@@ -366,15 +367,9 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
     "graph show": [["DIR/crawl"], ["DIR/crawl", "--json"]],
     "graph make": [["DIR/" + WORST.replace("/", "")]],
     "graph convert": [["DIR/crawl", "DIR/made.npz"]],
+    "completion": [["bash"], ["fish"], [WORST]],
 }
 """Lists of arguments by command; the command is run with each of them."""
-
-
-def names_of(commands: Any, groups: Any) -> set[str]:
-    found = {command.name or command.callback.__name__ for command in commands}
-    for group in groups:
-        found |= {f"{group.name} {name}" for name in names_of(group.typer_instance.registered_commands, [])}
-    return found
 
 
 def said(arguments: list[str], folder: Path, terminal: bool = False) -> tuple[str, str]:
@@ -390,7 +385,7 @@ def said(arguments: list[str], folder: Path, terminal: bool = False) -> tuple[st
 
 
 def test_every_command_is_tested() -> None:
-    assert set(COMMANDS) == names_of(app.registered_commands, app.registered_groups)
+    assert set(COMMANDS) == {name for name, _ in verbs(app)}
 
 
 def test_the_collection_contains_hostile_text(crawled: Path) -> None:

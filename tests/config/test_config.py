@@ -351,8 +351,8 @@ def test_no_extension_may_be_in_two_lists() -> None:
     assert loads("[seeder]\nimages = ['pdf']\ndocuments = []").seeder.documents == ()
 
 
-def shown(capsys: pytest.CaptureFixture[str], *arguments: object, **options: bool) -> str:
-    config_command(*arguments, **options)  # type: ignore[arg-type]
+def shown(capsys: pytest.CaptureFixture[str], *arguments: str | Path) -> str:
+    config_command.main([*map(str, arguments)], standalone_mode=False)
     return capsys.readouterr().out
 
 
@@ -362,17 +362,17 @@ def test_the_command_prints_defaults_settings_of_a_collection_changes_and_json(
     (tmp_path / "crawl.toml").write_text('[harvester]\nwait = "7s"\n')
     own = load(tmp_path / "crawl.toml")
     assert loads(shown(capsys)) == Settings()
-    assert from_json(shown(capsys, as_json=True)) == Settings()
+    assert from_json(shown(capsys, "--json")) == Settings()
     assert loads(shown(capsys, tmp_path)) == own
     assert shown(capsys, tmp_path / "crawl.toml") == dump(own, whole=True)
-    assert shown(capsys, tmp_path, changes=True) == dump(own)
-    assert from_json(shown(capsys, tmp_path, as_json=True)) == own
+    assert shown(capsys, tmp_path, "--changes") == dump(own)
+    assert from_json(shown(capsys, tmp_path, "--json")) == own
     with pytest.raises(UsageError, match="no such file"):
-        config_command(tmp_path / "x")
+        shown(capsys, tmp_path / "x")
     with pytest.raises(UsageError, match="needs a collection"):
-        config_command(changes=True)
+        shown(capsys, "--changes")
     with pytest.raises(UsageError, match="cannot be combined"):
-        config_command(tmp_path, changes=True, as_json=True)
+        shown(capsys, tmp_path, "--changes", "--json")
 
 
 def test_settings_import_nothing_heavy() -> None:

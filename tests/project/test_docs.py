@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import pytest
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from gossamer import __version__, config
 from gossamer.base.errors import GossamerError

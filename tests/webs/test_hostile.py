@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 import zstandard
-from typer.testing import CliRunner
+from click.testing import CliRunner
 
 from gossamer import config, urls
 from gossamer.base.errors import UsageError

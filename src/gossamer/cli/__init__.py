@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import sys
-from typing import Annotated
+from typing import Final
 
-import typer
+import click
 
 from gossamer import __version__
 from gossamer.base.errors import GossamerError
 from gossamer.base.escape import guard
 from gossamer.cli.collection import compact, config, export, files, stop, verify
+from gossamer.cli.command import Group
+from gossamer.cli.completion import completion
 from gossamer.cli.crawl import crawl
 from gossamer.cli.graph import graph, rank
 from gossamer.cli.limits import translated
@@ -19,36 +21,16 @@ from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.simulate import simulate
 from gossamer.cli.web import check, web
 
-app = typer.Typer(
-    add_completion=False,
-    no_args_is_help=True,
-    rich_markup_mode=None,
-    pretty_exceptions_enable=False,
-    suggest_commands=False,  # click suggests them already
-    help="A Web crawler: important pages first, politely, and nothing that was fetched is ever lost.",
+_OF_COLLECTIONS: Final = (crawl, status, explain, sql, files, stop, verify, compact, export, config)
+_OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
+
+app: Final = click.version_option(__version__, message="gossamer %(version)s", help="Show the version.")(
+    Group(
+        "gossamer",
+        (*_OF_COLLECTIONS, *_OF_WEBS, graph, completion),
+        help="A Web crawler: important pages first, politely, and nothing that was fetched is ever lost.",
+    )
 )
-
-
-def _version(requested: bool) -> None:
-    if requested:
-        typer.echo(f"gossamer {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
-    ] = False,
-) -> None:
-    pass
-
-
-_OF_COLLECTIONS = (crawl, status, explain, sql, files, stop, verify, compact, export, config)
-_OF_WEBS = (web, check, rank, simulate, compare, reproduce)
-for command in (*_OF_COLLECTIONS, *_OF_WEBS):
-    app.command()(command)
-app.add_typer(graph, name="graph")
 
 
 def main() -> None:
@@ -72,7 +54,12 @@ def main() -> None:
 
 def _run() -> None:
     try:
-        app()
+        sys.exit(app.main(standalone_mode=False))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except click.Abort:  # click's word for Ctrl-C
+        sys.exit(130)
     except SystemExit:
         sys.stdout.flush()  # what fails at the end of the interpreter has no message
         raise

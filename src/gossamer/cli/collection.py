@@ -7,23 +7,21 @@ import signal
 import sys
 import time
 from pathlib import Path
-from typing import Annotated, Final
+from typing import Final
 
-import typer
+import click
 
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_json, for_programs
 from gossamer.base.units import human_size, plural, thousands
-from gossamer.cli.options import Unchecked
+from gossamer.cli.command import PATH, argument, command, flag, unchecked
 
 
-def config(
-    place: Annotated[
-        Path | None, typer.Argument(metavar="DIR", help="Collection or settings file; without it, the defaults.")
-    ] = None,
-    changes: Annotated[bool, typer.Option("--changes", help="Print only what differs from the defaults.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON: durations in seconds, sizes in bytes.")] = False,
-) -> None:
+@command
+@argument("place", "[DIR]", "Collection or settings file; without it, the defaults.", required=False)
+@flag("--changes", help="Print only what differs from the defaults.")
+@flag("--json", "as_json", help="Print JSON: durations in seconds, sizes in bytes.")
+def config(place: Path | None, changes: bool, as_json: bool) -> None:
     """Print all settings, each with its meaning, range and default. The output is a valid crawl.toml."""
     from gossamer.collection.layout import SETTINGS
     from gossamer.config import Settings, dump, load, to_json
@@ -39,10 +37,10 @@ def config(
     print(to_json(settings, indent=2) + "\n" if as_json else dump(settings, whole=not changes), end="")
 
 
-def stop(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
-    wait: Annotated[str, typer.Option(metavar="TIME", help="Maximum time to wait for the stop.")] = "2min",
-) -> None:
+@command
+@argument("folder", "DIR", "Folder of the collection.")
+@click.option("--wait", metavar="TIME", default="2min", help="Maximum time to wait for the stop.")
+def stop(folder: Path, wait: str) -> None:
     """Stop the crawl in DIR cleanly: open requests end, and everything is committed and sealed."""
     from gossamer.cli.options import time_of
     from gossamer.collection.layout import require_collection, shard_folder
@@ -72,13 +70,11 @@ def stop(
     )
 
 
-def files(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
-    table: Annotated[
-        str | None, typer.Option(help="Only this table, or warc (the archive), or cdx (its index).")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
-) -> None:
+@command
+@argument("folder", "DIR", "Folder of the collection.")
+@click.option("--table", help="Only this table, or warc (the archive), or cdx (its index).")
+@flag("--json", "as_json", help="Print JSON.")
+def files(folder: Path, table: str | None, as_json: bool) -> None:
     """List the files of DIR that its manifest names: with --table one path per line, else the tables with sizes."""
     from gossamer.collection.layout import ARCHIVE, INDEX
     from gossamer.read.sql.sources import File, find, nothing_sealed
@@ -115,12 +111,12 @@ SHOWN: Final = 50
 """Maximum number of errors that are printed."""
 
 
-def verify(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection; it may be running.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    quick: Annotated[bool, typer.Option("--quick", help="Do not read the records of the archive.")] = False,
-    repair: Annotated[bool, typer.Option("--repair", help="First cut off damage that prevents a resume.")] = False,
-) -> None:
+@command
+@argument("folder", "DIR", "Folder of the collection; it may be running.")
+@flag("--json", "as_json", help="Print one JSON object.")
+@flag("--quick", help="Do not read the records of the archive.")
+@flag("--repair", help="First cut off damage that prevents a resume.")
+def verify(folder: Path, as_json: bool, quick: bool, repair: bool) -> None:
     """Check every checksum, reference and sum in DIR, and report what is wrong; exit code 1 if anything is."""
     from gossamer.cli.progress import Steps
     from gossamer.read.verify.verify import repaired
@@ -149,12 +145,12 @@ def verify(
         verdict = "no errors" if report.good else plural(report.wrong, "error")
         print(f"{folder}: {verdict}. Checked {what}.")
     if not report.good:
-        raise typer.Exit(1)
+        sys.exit(1)
 
 
-def compact(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection. It must not be running.")],
-) -> None:
+@command
+@argument("folder", "DIR", "Folder of the collection. It must not be running.")
+def compact(folder: Path) -> None:
     """Merge the small segment files of DIR into larger ones, so that queries open fewer files. Every row stays."""
     from gossamer.read import compact as work
 
@@ -172,25 +168,33 @@ def compact(
 _MORE: Final = "left out: data that is committed and not sealed yet; --fresh includes it"
 
 
+@command
+@argument("folder", "DIR", "Folder of the collection.")
+@click.option("--wacz", type=PATH, metavar="FILE", help="Write archive, index and pages, for replay.")
+@click.option(
+    "--jsonl",
+    type=PATH,
+    metavar="FILE",
+    help="Write one JSON object per page; .gz and .zst compress; - is standard output.",
+)
+@click.option(
+    "--where", metavar="SQL", default="", show_default=False, help="With --jsonl: only pages that meet this condition."
+)
+@flag("--links", help="With --jsonl: include the links of each page.")
+@flag("--all", "everything", help="With --jsonl: include pages that say noindex or noarchive.")
+@flag("--fresh", help="Include data that is committed and not sealed yet.")
+@flag("--force", help="Overwrite FILE if it exists.")
+@unchecked
 def export(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
-    wacz: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write archive, index and pages, for replay.")
-    ] = None,
-    jsonl: Annotated[
-        Path | None,
-        typer.Option(
-            metavar="FILE", help="Write one JSON object per page; .gz and .zst compress; - is standard output."
-        ),
-    ] = None,
-    where: Annotated[str, typer.Option(metavar="SQL", help="With --jsonl: only pages that meet this condition.")] = "",
-    links: Annotated[bool, typer.Option("--links", help="With --jsonl: include the links of each page.")] = False,
-    everything: Annotated[
-        bool, typer.Option("--all", help="With --jsonl: include pages that say noindex or noarchive.")
-    ] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Include data that is committed and not sealed yet.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Overwrite FILE if it exists.")] = False,
-    unchecked: Unchecked = False,
+    folder: Path,
+    wacz: Path | None,
+    jsonl: Path | None,
+    where: str,
+    links: bool,
+    everything: bool,
+    fresh: bool,
+    force: bool,
+    unchecked: bool,
 ) -> None:
     """Export the sealed data of DIR as WACZ (--wacz) or as JSON lines (--jsonl)."""
     from gossamer.cli.progress import Steps

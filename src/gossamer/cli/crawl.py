@@ -7,47 +7,57 @@ import os
 import sys
 from functools import partial
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from gossamer.base.errors import StorageError, UsageError
 from gossamer.base.escape import for_json
+from gossamer.cli.command import PATH, argument, command, flag, settings_keys
 
 
+@command
+@argument("folder", "DIR", "Folder of the collection; created if it does not exist, resumed otherwise.")
+@click.option("--seed", multiple=True, help="URL to start from; repeatable.")
+@click.option("--seeds", type=PATH, multiple=True, help="File of URLs, one per line; repeatable.")
+@flag("--demo", help="Serve the demonstration Web and crawl it.")
+@flag("--hostile", help="Serve the hostile Web and crawl it.")
+@click.option("--config", type=PATH, help="Settings file, in the form of crawl.toml.")
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    shell_complete=settings_keys,
+    help="Change one setting; repeatable.",
+)
+@click.option("--contact", help="Mail address or Web page of the person who runs the crawl.")
+@click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one per core.")
+@click.option("--bandwidth", metavar="SPEED", help="Bytes per second to use at most (2MB/s); 0: no limit.")
+@click.option("--pages", type=click.IntRange(min=1), help="Stop after this many stored pages.")
+@click.option("--for", "for_", metavar="TIME", help="Stop after this time (10min).")
+@click.option("--patience", metavar="TIME", default="1min", help="End when no request is due within this time.")
+@click.option("--log", type=PATH, help="Write a log of events to this file, as JSON lines.")
+@click.option("--log-level", default="info", help="Lowest level to log: debug, info, warning or error.")
+@click.option("--demo-log", type=PATH, help="With --demo or --hostile: write the access log of that Web here.")
+@flag("--json", "as_json", help="Print the result as one JSON object.")
 def crawl(
-    folder: Annotated[
-        Path,
-        typer.Argument(
-            metavar="DIR", help="Folder of the collection; created if it does not exist, resumed otherwise."
-        ),
-    ],
-    seed: Annotated[list[str] | None, typer.Option(help="URL to start from; repeatable.")] = None,
-    seeds: Annotated[list[Path] | None, typer.Option(help="File of URLs, one per line; repeatable.")] = None,
-    demo: Annotated[bool, typer.Option("--demo", help="Serve the demonstration Web and crawl it.")] = False,
-    hostile: Annotated[bool, typer.Option("--hostile", help="Serve the hostile Web and crawl it.")] = False,
-    config: Annotated[Path | None, typer.Option(help="Settings file, in the form of crawl.toml.")] = None,
-    settings: Annotated[
-        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Change one setting; repeatable.")
-    ] = None,
-    contact: Annotated[
-        str | None, typer.Option(help="Mail address or Web page of the person who runs the crawl.")
-    ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Worker processes; default: one per core.")] = None,
-    bandwidth: Annotated[
-        str | None, typer.Option(metavar="SPEED", help="Bytes per second to use at most (2MB/s); 0: no limit.")
-    ] = None,
-    pages: Annotated[int | None, typer.Option(min=1, help="Stop after this many stored pages.")] = None,
-    for_: Annotated[str | None, typer.Option("--for", metavar="TIME", help="Stop after this time (10min).")] = None,
-    patience: Annotated[
-        str, typer.Option(metavar="TIME", help="End when no request is due within this time.")
-    ] = "1min",
-    log: Annotated[Path | None, typer.Option(help="Write a log of events to this file, as JSON lines.")] = None,
-    log_level: Annotated[str, typer.Option(help="Lowest level to log: debug, info, warning or error.")] = "info",
-    demo_log: Annotated[
-        Path | None, typer.Option(help="With --demo or --hostile: write the access log of that Web here.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print the result as one JSON object.")] = False,
+    folder: Path,
+    seed: tuple[str, ...],
+    seeds: tuple[Path, ...],
+    demo: bool,
+    hostile: bool,
+    config: Path | None,
+    settings: tuple[str, ...],
+    contact: str | None,
+    workers: int | None,
+    bandwidth: str | None,
+    pages: int | None,
+    for_: str | None,
+    patience: str,
+    log: Path | None,
+    log_level: str,
+    demo_log: Path | None,
+    as_json: bool,
 ) -> None:
     """Crawl into DIR: start a crawl, or resume it where it stopped."""
     from gossamer.base.ending import Ending
@@ -65,11 +75,11 @@ def crawl(
     changes = [f"harvester.{name}={json.dumps(value)}" for name, value in own.items() if value is not None]
     request = CrawlRequest(
         folder,
-        tuple(seed or ()),
-        tuple(seeds or ()),
+        seed,
+        seeds,
         None if web is None else partial(served, web, log=demo_log),
         config,
-        (*(settings or ()), *changes),
+        (*settings, *changes),
         pages,
         None if for_ is None else time_of("--for", for_),
         time_of("--patience", patience),
@@ -89,9 +99,9 @@ def crawl(
         if web is not None and report.statistics.requests.visits:
             print(f"  {program()} web {'--hostile ' if hostile else ''}--against {folder}", file=sys.stderr)
     if report.interrupted:
-        raise typer.Exit(130)
+        sys.exit(130)
     if report.ending is Ending.MEMORY:
-        raise typer.Exit(StorageError.exit_code)
+        sys.exit(StorageError.exit_code)
 
 
 def user_settings() -> Path:

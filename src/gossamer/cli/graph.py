@@ -6,34 +6,30 @@ from __future__ import annotations
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
 from gossamer.base.units import human_size, thousands
+from gossamer.cli.command import PATH, Group, argument, command, flag
 
 if TYPE_CHECKING:
     from gossamer.laboratory.graphs.figures import Check, GraphFigures
     from gossamer.laboratory.graphs.powerlaw import Fit
 
-graph = typer.Typer(
-    no_args_is_help=True, help="Generate a graph of a Web, show statistics of a graph, or convert lists of links."
-)
-
-_Out = Annotated[Path, typer.Argument(metavar="OUT", help="Graph file to write (.npz).")]
-_AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object.")]
+_out = argument("out", "OUT", "Graph file to write (.npz).")
+_as_json = flag("--json", "as_json", help="Print one JSON object.")
 
 
-@graph.command()
-def make(
-    out: _Out,
-    pages: Annotated[int, typer.Option(min=1, help="Number of pages.")] = 100_000,
-    links: Annotated[float, typer.Option(min=1.5, max=40, help="Mean number of links per page.")] = 10.0,
-    random_seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same graph.")] = 1,
-    as_json: _AsJson = False,
-) -> None:
+@command
+@_out
+@click.option("--pages", type=click.IntRange(min=1), default=100_000, help="Number of pages.")
+@click.option("--links", type=click.FloatRange(1.5, 40), default=10.0, help="Mean number of links per page.")
+@click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same graph.")
+@_as_json
+def make(out: Path, pages: int, links: float, random_seed: int, as_json: bool) -> None:
     """Generate a graph with the distributions of a national Web, write it to OUT, and check the result."""
     from gossamer.laboratory.graphs import figures, webgraph
     from gossamer.laboratory.graphs.make import make as made
@@ -52,11 +48,10 @@ def make(
     print("\n".join([*figure_lines(measured), "", *verdict_lines(verdicts), f"Written to {out}."]))
 
 
-@graph.command()
-def show(
-    place: Annotated[Path, typer.Argument(metavar="GRAPH|DIR", help="Graph file (.npz) or collection.")],
-    as_json: _AsJson = False,
-) -> None:
+@command
+@argument("place", "GRAPH|DIR", "Graph file (.npz) or collection.")
+@_as_json
+def show(place: Path, as_json: bool) -> None:
     """Show statistics: pages, links, sites, degrees, depths, sizes, components and the bow-tie."""
     from gossamer.laboratory.collection_graph import open_graph
     from gossamer.laboratory.graphs import figures
@@ -68,19 +63,11 @@ def show(
     print(for_json({"name": web.name, **figures.as_plain(measured)}) if as_json else "\n".join(figure_lines(measured)))
 
 
-@graph.command()
-def convert(
-    edges: Annotated[
-        Path,
-        typer.Argument(
-            metavar="EDGES|DIR", help="File with one link per line, as two page numbers or two URLs; or a collection."
-        ),
-    ],
-    out: _Out,
-    urls: Annotated[
-        Path | None, typer.Option(help="File with one URL per line, of page 0, 1, …; their hosts are the sites.")
-    ] = None,
-) -> None:
+@command
+@argument("edges", "EDGES|DIR", "File with one link per line, as two page numbers or two URLs; or a collection.")
+@_out
+@click.option("--urls", type=PATH, help="File with one URL per line, of page 0, 1, …; their hosts are the sites.")
+def convert(edges: Path, out: Path, urls: Path | None) -> None:
     """Convert a list of links, or a collection, to a graph, and write it to OUT."""
     from gossamer.laboratory.collection_graph import open_graph
     from gossamer.laboratory.graphs import webgraph
@@ -99,13 +86,18 @@ def convert(
     print(f"{out}: {thousands(web.pages)} pages, {thousands(links)} links, {thousands(web.sites)} sites")
 
 
-def rank(
-    place: Annotated[
-        Path, typer.Argument(metavar="GRAPH|DIR", help="Graph file (.npz), or a collection that is not running.")
-    ],
-    top: Annotated[int, typer.Option(min=1, help="Number of pages and of sites to show.")] = 20,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+graph = Group(
+    "graph",
+    (make, show, convert),
+    help="Generate a graph of a Web, show statistics of a graph, or convert lists of links.",
+)
+
+
+@command
+@argument("place", "GRAPH|DIR", "Graph file (.npz), or a collection that is not running.")
+@click.option("--top", type=click.IntRange(min=1), default=20, help="Number of pages and of sites to show.")
+@_as_json
+def rank(place: Path, top: int, as_json: bool) -> None:
     """Compute every link score: PageRank, HITS, SiteRank, weighted link rank, components. A collection stores them."""
     from gossamer import config
     from gossamer.collection.layout import SETTINGS, is_collection

@@ -5,9 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TextIO
-
-import typer
+from typing import TYPE_CHECKING, TextIO
 
 from gossamer.base.errors import UsageError
 from gossamer.base.units import Duration, Size
@@ -15,11 +13,6 @@ from gossamer.base.units import Duration, Size
 if TYPE_CHECKING:
     import numpy as np
     import numpy.typing as npt
-
-
-Unchecked = Annotated[
-    bool, typer.Option("--unchecked", help="Do not compare files with their checksums before they are read.")
-]
 
 
 def time_of(option: str, text: str) -> float:

@@ -5,19 +5,18 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import Annotated
 
-import typer
+import click
 
 from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json, for_programs
-from gossamer.cli.options import Unchecked
+from gossamer.cli.command import argument, command, flag, unchecked
 
 
-def status(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+@command
+@argument("folder", "DIR", "Folder of the collection.")
+@flag("--json", "as_json", help="Print one JSON object.")
+def status(folder: Path, as_json: bool) -> None:
     """Show the status of the crawl in DIR."""
     from gossamer.cli.status_text import lines
     from gossamer.observe.crawl_status import read_crawl_status
@@ -30,12 +29,12 @@ def status(
         print(line)
 
 
-def explain(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
-    target: Annotated[str, typer.Argument(metavar="URL|SITE", help="A URL, or the name of a site.")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-    unchecked: Unchecked = False,
-) -> None:
+@command
+@argument("folder", "DIR", "Folder of the collection.")
+@argument("target", "URL|SITE", "A URL, or the name of a site.", type=str)
+@flag("--json", "as_json", help="Print one JSON object.")
+@unchecked
+def explain(folder: Path, target: str, as_json: bool, unchecked: bool) -> None:
     """Explain a URL or a site: whether it is known or why not, how it was found, its state, rank and visits."""
     from gossamer.read.explain.answers import PageAnswer, SiteAnswer
     from gossamer.read.explain.page import explain_page
@@ -54,17 +53,15 @@ def explain(
         print(line)
 
 
-def sql(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection.")],
-    query: Annotated[
-        str | None, typer.Argument(metavar="QUERY", help="A DuckDB SQL query; - reads it from standard input.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print all rows as one JSON array.")] = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="Print all rows as CSV.")] = False,
-    fresh: Annotated[bool, typer.Option("--fresh", help="Include data that is committed and not sealed yet.")] = False,
-    rows: Annotated[int, typer.Option(min=1, help="Maximum number of rows to show.")] = 100,
-    unchecked: Unchecked = False,
-) -> None:
+@command
+@argument("folder", "DIR", "Folder of the collection.")
+@argument("query", "[QUERY]", "A DuckDB SQL query; - reads it from standard input.", type=str, required=False)
+@flag("--json", "as_json", help="Print all rows as one JSON array.")
+@flag("--csv", "as_csv", help="Print all rows as CSV.")
+@flag("--fresh", help="Include data that is committed and not sealed yet.")
+@click.option("--rows", type=click.IntRange(min=1), default=100, help="Maximum number of rows to show.")
+@unchecked
+def sql(folder: Path, query: str | None, as_json: bool, as_csv: bool, fresh: bool, rows: int, unchecked: bool) -> None:
     """Run an SQL query on DIR; without QUERY, list the views and their columns."""
     from gossamer import config
     from gossamer.collection.layout import SETTINGS

@@ -5,32 +5,34 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
+import click
 
 from gossamer.base.escape import for_json
+from gossamer.cli.command import PATH, argument, command, flag, strategies
 
 if TYPE_CHECKING:
     from gossamer.laboratory.findings.finding import Finding
 
 
-def compare(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="Folder of the collection; it may be running.")],
-    strategy: Annotated[
-        list[str] | None, typer.Option(help="Strategy to simulate; default: that of the crawl. Repeatable.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write CSV files, plots and an HTML page here.")
-    ] = None,
-    random_seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same simulation.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
-) -> None:
+@command
+@argument("folder", "DIR", "Folder of the collection; it may be running.")
+@click.option(
+    "--strategy",
+    multiple=True,
+    shell_complete=strategies,
+    help="Strategy to simulate; default: that of the crawl. Repeatable.",
+)
+@click.option("--out", type=PATH, metavar="FOLDER", help="Write CSV files, plots and an HTML page here.")
+@click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same simulation.")
+@flag("--json", "as_json", help="Print one JSON object.")
+def compare(folder: Path, strategy: tuple[str, ...], out: Path | None, random_seed: int, as_json: bool) -> None:
     """Compare the crawl in DIR with its simulation on the graph that it found (PageRank by pages and by time), and with
     the shortest possible time."""
     from gossamer.cli.options import note_kernels, strategies_of
 
-    names = strategies_of(strategy or [])
+    names = strategies_of(strategy)
     from gossamer.cli.progress import Steps
     from gossamer.laboratory import Bench
     from gossamer.laboratory.compare import compare as compared
@@ -54,23 +56,28 @@ def compare(
         show(finding)
 
 
+@command
+@argument("name", "[NAME|all]", "Name like table-4.1 or fig-4.7.", type=str, required=False)
+@click.option("--graph", type=PATH, metavar="FILE", multiple=True, help="Graph file to use; repeatable.")
+@click.option(
+    "--collection", type=PATH, metavar="DIR", multiple=True, help="Collection for figures 4.12 to 4.16; repeatable."
+)
+@click.option("--out", type=PATH, metavar="FOLDER", help="Write CSV files, plots, a report and an HTML page here.")
+@click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same results.")
+@click.option(
+    "--seconds", type=click.FloatRange(2, 600), default=40, help="Duration of each of the four crawls of fig-003."
+)
+@flag("--full", help="Run table-001 with all its pages; takes most of an hour.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def reproduce(
-    name: Annotated[str | None, typer.Argument(metavar="NAME|all", help="Name like table-4.1 or fig-4.7.")] = None,
-    graph: Annotated[list[Path] | None, typer.Option(metavar="FILE", help="Graph file to use; repeatable.")] = None,
-    collection: Annotated[
-        list[Path] | None, typer.Option(metavar="DIR", help="Collection for figures 4.12 to 4.16; repeatable.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write CSV files, plots, a report and an HTML page here.")
-    ] = None,
-    random_seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same results.")] = 1,
-    seconds: Annotated[
-        float, typer.Option(min=2, max=600, help="Duration of each of the four crawls of fig-003.")
-    ] = 40,
-    full: Annotated[
-        bool, typer.Option("--full", help="Run table-001 with all its pages; takes most of an hour.")
-    ] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    name: str | None,
+    graph: tuple[Path, ...],
+    collection: tuple[Path, ...],
+    out: Path | None,
+    random_seed: int,
+    seconds: float,
+    full: bool,
+    as_json: bool,
 ) -> None:
     """Reproduce a table or figure: the results of the paper, ours, and what agrees. Without NAME, list all names."""
     from gossamer.laboratory.reproduce.names import NAMES, named
@@ -93,10 +100,10 @@ def reproduce(
     findings = []
     note_kernels(sys.stderr)
     with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
-        crawls = Crawls(collection or (), out / "crawls" if out else None, show=steps.show)
+        crawls = Crawls(collection, out / "crawls" if out else None, show=steps.show)
         try:
             needs_graphs = any(NAMES[each].on_graphs for each in wanted)
-            graphs = subjects(graph or (), random_seed) if needs_graphs else []
+            graphs = subjects(graph, random_seed) if needs_graphs else []
             lab = Lab(bench, graphs, crawls, random_seed, seconds, full)
             for each in wanted:
                 findings.append(NAMES[each].function(lab))

@@ -3,56 +3,72 @@
 from __future__ import annotations
 
 import sys
-from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from gossamer.base.escape import for_json
+from gossamer.cli.command import PATH, argument, command, flag, strategies
 
 if TYPE_CHECKING:
     from gossamer.laboratory import Measured, Subject
 
 
-class ServerKind(StrEnum):
-    """How simulated servers answer."""
-
-    instant = "instant"
-    measured = "measured"
-    faulty = "faulty"
-
-
+@command
+@argument("graph", "GRAPH|DIR", "Graph file (.npz) or collection.")
+@click.option(
+    "--strategy",
+    required=True,
+    multiple=True,
+    shell_complete=strategies,
+    help="Strategy that orders the pages; repeatable.",
+)
+@click.option("--connections", type=click.IntRange(min=1), default=1, help="Maximum number of open connections (r).")
+@click.option("--wait", metavar="TIME", default="0s", help="Time between two turns at a site (w).")
+@click.option("--per-turn", type=click.IntRange(min=1), default=1, help="Pages per turn, over one connection (c).")
+@click.option("--pause", metavar="TIME", default="0s", help="Time between the pages of a turn.")
+@click.option("--bandwidth", metavar="SPEED", help="Bandwidth of the crawler, like 2MB/s.")
+@click.option(
+    "--batch", type=click.IntRange(min=1), default=1, help="Pages in a plan (K); 1: the order is always up to date."
+)
+@click.option("--start", type=PATH, metavar="FILE", help="File of page numbers to start from, one per line.")
+@click.option(
+    "--servers",
+    type=click.Choice(["instant", "measured", "faulty"]),
+    metavar="KIND",
+    default="instant",
+    help="How servers answer: instant, measured (3.3) or faulty.",
+)
+@click.option(
+    "--set",
+    "changes",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Change any other setting of the simulation; repeatable.",
+)
+@click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same run.")
+@click.option("--pages", type=click.IntRange(min=0), default=0, help="Stop after this many pages; 0: fetch all.")
+@click.option("--order", type=PATH, metavar="FILE", help="Write the page numbers here, in the order of download.")
+@click.option("--out", type=PATH, metavar="FOLDER", help="Write CSV files, plots and an HTML page here.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def simulate(
-    graph: Annotated[Path, typer.Argument(metavar="GRAPH|DIR", help="Graph file (.npz) or collection.")],
-    strategy: Annotated[list[str], typer.Option(help="Strategy that orders the pages; repeatable.")],
-    connections: Annotated[int, typer.Option(min=1, help="Maximum number of open connections (r).")] = 1,
-    wait: Annotated[str, typer.Option(metavar="TIME", help="Time between two turns at a site (w).")] = "0s",
-    per_turn: Annotated[int, typer.Option(min=1, help="Pages per turn, over one connection (c).")] = 1,
-    pause: Annotated[str, typer.Option(metavar="TIME", help="Time between the pages of a turn.")] = "0s",
-    bandwidth: Annotated[
-        str | None, typer.Option(metavar="SPEED", help="Bandwidth of the crawler, like 2MB/s.")
-    ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Pages in a plan (K); 1: the order is always up to date.")] = 1,
-    start: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="File of page numbers to start from, one per line.")
-    ] = None,
-    servers: Annotated[
-        ServerKind, typer.Option(metavar="KIND", help="How servers answer: instant, measured (3.3) or faulty.")
-    ] = ServerKind.instant,
-    changes: Annotated[
-        list[str] | None,
-        typer.Option("--set", metavar="NAME=VALUE", help="Change any other setting of the simulation; repeatable."),
-    ] = None,
-    random_seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same run.")] = 1,
-    pages: Annotated[int, typer.Option(min=0, help="Stop after this many pages; 0: fetch all.")] = 0,
-    order: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the page numbers here, in the order of download.")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(metavar="FOLDER", help="Write CSV files, plots and an HTML page here.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    graph: Path,
+    strategy: tuple[str, ...],
+    connections: int,
+    wait: str,
+    per_turn: int,
+    pause: str,
+    bandwidth: str | None,
+    batch: int,
+    start: Path | None,
+    servers: str,
+    changes: tuple[str, ...],
+    random_seed: int,
+    pages: int,
+    order: Path | None,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     """Simulate crawls of a graph, or of the graph of a collection: which strategy collects PageRank first, and when."""
     from gossamer.cli.options import note_kernels, pages_of, speed_of, strategies_of, time_of
@@ -79,10 +95,10 @@ def simulate(
         bandwidth=speed,
         batch=batch,
         most_pages=pages,
-        servers=getattr(Servers, servers.value)(),
+        servers=getattr(Servers, servers)(),
         random_seed=random_seed,
     )
-    scenario = changed(scenario, changes or ())
+    scenario = changed(scenario, changes)
     subject = Subject(web, seed=random_seed)
     note_kernels(sys.stderr)
     with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:

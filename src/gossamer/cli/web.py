@@ -4,14 +4,16 @@ the politeness of a crawl by the access log of a server."""
 from __future__ import annotations
 
 import json
+import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 from gossamer.base.errors import StorageError, UsageError
 from gossamer.base.escape import for_json
+from gossamer.cli.command import PATH, argument, command, flag
 
 if TYPE_CHECKING:
     from gossamer.webs.demo import DemoWeb
@@ -21,32 +23,49 @@ SHOWN = 50
 """Maximum number of violations that are printed."""
 
 
+@command
+@flag("--hostile", help="Serve the hostile Web instead: one site for each kind of misbehaviour.")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), default=0, help="Port on each of its addresses; 0: any free port."
+)
+@click.option(
+    "--sites", type=click.IntRange(min=1), default=120, help="Number of sites, without mirrors and dead sites."
+)
+@click.option("--pages", type=click.IntRange(min=1), default=20_000, help="Number of pages.")
+@click.option("--seed", default=1, help="The same seed makes the same Web.")
+@click.option(
+    "--without",
+    metavar="KINDS",
+    default="",
+    show_default=False,
+    help="Kinds to leave out, by their names in --list: calendars,mirrors,tls",
+)
+@click.option(
+    "--with",
+    "with_",
+    metavar="KIND=N,…",
+    default="",
+    show_default=False,
+    help="Number or share of sites of a kind: silent=2; with --hostile: names of sites.",
+)
+@flag("--list", "only_list", help="List the kinds with their counts, and exit.")
+@click.option("--against", type=PATH, metavar="DIR", help="Compare a crawl of this Web with its content, and exit.")
+@flag("--json", "as_json", help="With --list or --against: print one JSON object.")
+@click.option("--log", type=PATH, help="Write an access log here, for `gossamer check`.")
+@click.option("--settings", type=PATH, default=Path("web.toml"), help="Write settings for a crawl here.")
 def web(
-    hostile: Annotated[
-        bool, typer.Option("--hostile", help="Serve the hostile Web instead: one site for each kind of misbehaviour.")
-    ] = False,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on each of its addresses; 0: any free port.")] = 0,
-    sites: Annotated[int, typer.Option(min=1, help="Number of sites, without mirrors and dead sites.")] = 120,
-    pages: Annotated[int, typer.Option(min=1, help="Number of pages.")] = 20_000,
-    seed: Annotated[int, typer.Option(help="The same seed makes the same Web.")] = 1,
-    without: Annotated[
-        str, typer.Option(metavar="KINDS", help="Kinds to leave out, by their names in --list: calendars,mirrors,tls")
-    ] = "",
-    with_: Annotated[
-        str,
-        typer.Option(
-            "--with",
-            metavar="KIND=N,…",
-            help="Number or share of sites of a kind: silent=2; with --hostile: names of sites.",
-        ),
-    ] = "",
-    only_list: Annotated[bool, typer.Option("--list", help="List the kinds with their counts, and exit.")] = False,
-    against: Annotated[
-        Path | None, typer.Option(metavar="DIR", help="Compare a crawl of this Web with its content, and exit.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="With --list or --against: print one JSON object.")] = False,
-    log: Annotated[Path | None, typer.Option(help="Write an access log here, for `gossamer check`.")] = None,
-    settings: Annotated[Path, typer.Option(help="Write settings for a crawl here.")] = Path("web.toml"),
+    hostile: bool,
+    port: int,
+    sites: int,
+    pages: int,
+    seed: int,
+    without: str,
+    with_: str,
+    only_list: bool,
+    against: Path | None,
+    as_json: bool,
+    log: Path | None,
+    settings: Path,
 ) -> None:
     """Serve the demonstration Web until Ctrl-C: a hundred sites on loopback addresses (127.x.y.z) of this machine."""
     from gossamer.webs import demo
@@ -95,7 +114,7 @@ def _compare(made: DemoWeb | HostileWeb, folder: Path, as_json: bool) -> None:
         ends = coverage.compare_ends(made, coverage.ends(folder))
         print(json.dumps(asdict(ends)) if as_json else "\n".join(coverage.lines_of_ends(ends)))
         if ends.wrong or ends.missing:
-            raise typer.Exit(1)
+            sys.exit(1)
         return
     settings, found = config.load(folder / SETTINGS), coverage.fates(folder)
     compared = coverage.compare(coverage.as_served(made, found), found, coverage.depth_of(settings))
@@ -183,22 +202,28 @@ def settings_for(
     )
 
 
+@command
+@argument("logs", "LOG…", "Access logs of `gossamer web` or of nginx.", nargs=-1, required=True)
+@click.option("--config", type=PATH, required=True, help="Settings of the crawl: its crawl.toml.")
+@click.option(
+    "--robots",
+    type=PATH,
+    help="For a log of nginx: folder with HOST/robots.txt; robots.txt.20261117T051400Z is valid from that time.",
+)
+@click.option("--kill", type=float, multiple=True, help="Time at which the crawl was killed, by the clock of the log.")
+@click.option("--lost", default=1.5, help="Seconds before a kill in which answers may be lost.")
+@click.option("--agent", help="Check only requests whose User-Agent contains this.")
+@flag("--wall", help="Use the wall clock of a `gossamer web` log.")
+@flag("--json", "as_json", help="Print one JSON object.")
 def check(
-    logs: Annotated[list[Path], typer.Argument(metavar="LOG…", help="Access logs of `gossamer web` or of nginx.")],
-    config: Annotated[Path, typer.Option(help="Settings of the crawl: its crawl.toml.")],
-    robots: Annotated[
-        Path | None,
-        typer.Option(
-            help="For a log of nginx: folder with HOST/robots.txt; robots.txt.20261117T051400Z is valid from that time."
-        ),
-    ] = None,
-    kill: Annotated[
-        list[float] | None, typer.Option(help="Time at which the crawl was killed, by the clock of the log.")
-    ] = None,
-    lost: Annotated[float, typer.Option(help="Seconds before a kill in which answers may be lost.")] = 1.5,
-    agent: Annotated[str | None, typer.Option(help="Check only requests whose User-Agent contains this.")] = None,
-    wall: Annotated[bool, typer.Option("--wall", help="Use the wall clock of a `gossamer web` log.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+    logs: tuple[Path, ...],
+    config: Path,
+    robots: Path | None,
+    kill: tuple[float, ...],
+    lost: float,
+    agent: str | None,
+    wall: bool,
+    as_json: bool,
 ) -> None:
     """Report every request in LOG that came too early, in parallel or against robots.txt; exit code 1 if any did."""
     from gossamer.config import load
@@ -212,7 +237,7 @@ def check(
         if wall and described and described.changing:
             raise UsageError("the robots.txt files of this Web change by the monotonic clock", "Leave out --wall.")
     requests = (r for r in checker.read_all(logs, wall=wall) if agent is None or agent in r.agent)
-    report = checker.check(requests, load(config), robots_of, kill or (), lost=lost)
+    report = checker.check(requests, load(config), robots_of, kill, lost=lost)
     if as_json:
         print(for_json(report.as_json()))
     else:
@@ -224,4 +249,4 @@ def check(
                 print(violation)
         print(report.verdict)
     if not report.is_polite:
-        raise typer.Exit(1)
+        sys.exit(1)

@@ -6,19 +6,17 @@ them. `the_reference_is_what_the_code_makes` is a test.
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
-from pathlib import Path
-from typing import Any, Final, NamedTuple, get_args, get_type_hints
+from typing import Any, Final, NamedTuple
 
-from typer import Typer
-from typer.models import ArgumentInfo, OptionInfo
+import click
 
 from gossamer.base.errors import GossamerError, LockedError, StorageError, UsageError
 from gossamer.base.model import Counted, LinkKind, Reason, State
 from gossamer.base.outcomes import ASIDE, RETRY, TREATMENTS, TRIES, Again, Treatment
 from gossamer.base.units import Duration
+from gossamer.cli.command import Argument
 from gossamer.config.dump import reference as settings
 from gossamer.config.dump import sentences
 from gossamer.laboratory.simulate import scenario
@@ -59,7 +57,8 @@ ENVIRONMENT: Final = {
     "TERM": "`dumb`, or none: a terminal gets plain lines. `NO_COLOR=1` leaves colours out.",
 }
 
-_VALUES: Final = {Path: "PATH", int: "N", float: "X", str: "TEXT"}
+_VALUES: Final = {"Path": "PATH", "Int": "N", "IntRange": "N", "Float": "X", "FloatRange": "X", "String": "TEXT"}
+"""How the value of an option without a metavar is written, by the type that click gives it."""
 
 STATES: Final = {
     State.PENDING: "It may be requested: it is planned, in flight, or not chosen yet.",
@@ -127,18 +126,17 @@ def _commands() -> Iterator[str]:
     for name, verb in verbs(app):
         words = list(_words(verb))
         usage = " ".join(("gossamer", name, *(w.usage for w in words if w.usage), "[OPTIONS]"))
-        yield f"### gossamer {name}\n\n```\n{usage}\n```\n\n{' '.join((verb.__doc__ or '').split())}\n"
+        yield f"### gossamer {name}\n\n```\n{usage}\n```\n\n{' '.join((verb.help or '').split())}\n"
         yield from _table(("", ""), ((f"`{_cell(w.written)}`", _cell(w.help) + w.default) for w in words))
 
 
-def verbs(app: Typer, before: str = "") -> Iterator[tuple[str, Callable[..., Any]]]:
+def verbs(group: click.Group, before: str = "") -> Iterator[tuple[str, click.Command]]:
     """Every command, with its name; commands of a group after the name of the group."""
-    for command in app.registered_commands:
-        assert command.callback is not None
-        yield f"{before}{command.callback.__name__}", command.callback
-    for group in app.registered_groups:
-        assert group.typer_instance is not None
-        yield from verbs(group.typer_instance, f"{before}{group.name} ")
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from verbs(command, f"{before}{name} ")
+        else:
+            yield f"{before}{name}", command
 
 
 class _Word(NamedTuple):
@@ -151,34 +149,18 @@ class _Word(NamedTuple):
     default: str
 
 
-def _words(verb: Callable[..., Any]) -> Iterator[_Word]:
-    """The arguments and options of a command, from its signature: what typer itself stores changes between versions."""
-    hints = get_type_hints(verb, include_extras=True)
-    for name, parameter in inspect.signature(verb).parameters.items():
-        kind, about = get_args(hints[name])
-        needed, default = parameter.default is inspect.Parameter.empty, parameter.default
-        if isinstance(about, ArgumentInfo):
-            word = (about.metavar or name.upper()).strip("[]")
-            yield _Word(word if needed else f"[{word}]", word, about.help or "", "")
+def _words(verb: click.Command) -> Iterator[_Word]:
+    """The arguments and options of a command."""
+    for each in verb.params:
+        if isinstance(each, Argument):
+            word = str(each.metavar)
+            yield _Word(word, word.strip("[]"), each.sentence, "")
             continue
-        assert isinstance(about, OptionInfo)
-        written = _names(about) or f"--{name.replace('_', '-')}"
-        if kind is not bool:
-            written += f" {about.metavar or _value(kind)}"
-        shown = " (required)" if needed else f" (default {default})" if default and kind is not bool else ""
-        yield _Word("", written, about.help or "", shown)
-
-
-def _names(option: OptionInfo) -> str:
-    """The names of an option. In an annotation, typer stores the first of them as its default."""
-    given = (option.default, *(option.param_decls or ()))
-    return "/".join(name for name in given if isinstance(name, str) and name.startswith("-"))
-
-
-def _value(kind: Any) -> str:
-    """The placeholder for the value of an option without a metavar: for `list[Path] | None`, that of a Path."""
-    inner = {kind, *get_args(kind), *(each for part in get_args(kind) for each in get_args(part))}
-    return next(word for plain, word in _VALUES.items() if plain in inner)
+        assert isinstance(each, click.Option)
+        about = each.to_info_dict()
+        value = "" if each.is_flag else f" {each.metavar or _VALUES[about['type']['param_type']]}"
+        shown = f" (default {each.default})" if about["default"] and not each.is_flag else ""
+        yield _Word("", "/".join(each.opts) + value, each.help or "", " (required)" if each.required else shown)
 
 
 def _outcomes() -> Iterator[str]:

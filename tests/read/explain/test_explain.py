@@ -484,8 +484,9 @@ def test_questions_during_the_crawl_are_answered_and_change_nothing(tmp_path: Pa
 
 def test_the_command_does_not_import_numba(crawled: Path) -> None:
     code = (
-        "import sys\nfrom gossamer.cli.query import explain\nfrom pathlib import Path\n"
-        f"explain(Path({str(crawled)!r}), {ROOT!r}, False)\nexplain(Path({str(crawled)!r}), 'a.example', True)\n"
+        "import sys\nfrom gossamer.cli.query import explain\n"
+        f"explain.main([{str(crawled)!r}, {ROOT!r}], standalone_mode=False)\n"
+        f"explain.main([{str(crawled)!r}, 'a.example', '--json'], standalone_mode=False)\n"
         "assert 'numba' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -599,7 +600,7 @@ def test_a_target_that_is_neither_url_nor_site_is_a_usage_error(crawled: Path, t
     from gossamer.cli.query import explain
 
     with pytest.raises(UsageError, match="neither an http or https URL"):
-        explain(crawled, target)
+        explain.main([str(crawled), target], standalone_mode=False)
 
 
 @pytest.mark.parametrize("target", ["a.example", "a.example:8080", "[::1]", "192.0.2.1", "a"])

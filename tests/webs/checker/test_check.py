@@ -10,10 +10,10 @@ from random import Random
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import settings as examples
 from hypothesis import strategies as st
-from typer.testing import CliRunner
 
 from gossamer.base.errors import UsageError
 from gossamer.base.units import Duration
