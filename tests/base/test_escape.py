@@ -284,6 +284,8 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
         port = server.server_address[1]
         changes = [
             f'harvester.resolve={{"*.example"="127.0.0.1:{port}"}}',
+            'harvester.resolvers=["127.0.0.1:9"]',
+            "harvester.name_timeout=100ms",
             "harvester.allow_private=true",
             "harvester.pause=0ms",
             "harvester.wait=10ms",
@@ -354,6 +356,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         ["DIR/crawl", "--wacz", "DIR/worst.wacz", "--force"],
         ["DIR/crawl", "--jsonl", "-", "--where", WORST],
     ],
+    "doctor": [["DIR/crawl"], ["DIR/crawl", "--json"], ["--url", WORST], ["DIR/" + WORST.replace("/", "")]],
     "config": [["DIR/crawl", "--changes"], ["DIR/crawl", "--json"], ["DIR/" + WORST.replace("/", "")]],
     "web": [["--against", "DIR/crawl", "--pages", "40", "--sites", "2"], ["--without", WORST, "--list"]],
     "check": [

@@ -30,6 +30,7 @@ from gossamer.cli.status_text import (
     scores_line,
     value_line,
 )
+from gossamer.cli.view import folded
 from gossamer.manager.scores.made import LinkScores
 from gossamer.observe.account import sentence
 from gossamer.observe.crawl_status import CrawlStatus
@@ -452,6 +453,21 @@ def test_status_imports_neither_numba_nor_pyarrow_nor_rich() -> None:
     code = "import sys, gossamer.cli.status_text, gossamer.cli.progress, gossamer.cli.block"
     code += "; print({'numba', 'numpy', 'pyarrow', 'rich'} & set(sys.modules))"
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
+
+
+def test_lines_are_folded_at_spaces_below_their_text_on_a_terminal_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    window(monkeypatch, 40, 24)
+    long = "           1,234  ok     The page was fetched and gathered, and stored unless it says noindex."
+    assert list(folded(["short", long, ""], Terminal())) == [
+        "short",
+        "           1,234  ok     The page was",
+        "                    fetched and",
+        "                    gathered, and",
+        "                    stored unless it",
+        "                    says noindex.",
+        "",
+    ]
+    assert list(folded([long], io.StringIO())) == [long]
 
 
 # --- real crawls in a pseudo terminal -----------------------------------------------------------------------------

@@ -62,7 +62,9 @@ def crawl(
     """Crawl into DIR: start a crawl, or resume it where it stopped."""
     from gossamer.base.ending import Ending
     from gossamer.cli.options import time_of
-    from gossamer.crawl.run import CrawlRequest, run
+    from gossamer.cli.progress import Progress
+    from gossamer.cli.view import folded
+    from gossamer.crawl.start import CrawlRequest
     from gossamer.observe.ending import program
     from gossamer.webs.demo import DemoWeb
     from gossamer.webs.hostile.web import HostileWeb
@@ -87,14 +89,15 @@ def crawl(
         log_level,
         user_settings(),
     )
-    from gossamer.cli.progress import Progress
-
     with Progress(sys.stderr) as progress:
+        progress.doing("starting")
+        from gossamer.crawl.run import run  # takes half of a second
+
         report = run(request, progress)
     if as_json:
         print(for_json(report.statistics.to_json()))
     else:
-        for line in report.lines():
+        for line in folded(report.lines(), sys.stderr):
             print(line, file=sys.stderr)
         if web is not None and report.statistics.requests.visits:
             print(f"  {program()} web {'--hostile ' if hostile else ''}--against {folder}", file=sys.stderr)

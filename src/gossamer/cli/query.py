@@ -19,13 +19,14 @@ from gossamer.cli.command import argument, command, flag, unchecked
 def status(folder: Path, as_json: bool) -> None:
     """Show the status of the crawl in DIR."""
     from gossamer.cli.status_text import lines
+    from gossamer.cli.view import folded
     from gossamer.observe.crawl_status import read_crawl_status
 
     found = read_crawl_status(folder)
     if as_json:
         print(for_json(found.to_json()))
         return
-    for line in lines(found, folder, time.time()):
+    for line in folded(lines(found, folder, time.time()), sys.stdout):
         print(line)
 
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import re
+import shutil
+import textwrap
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Final, Protocol, TextIO
 
 from gossamer.base.escape import for_screen
 from gossamer.base.units import human_time
 from gossamer.observe.statistics import Statistics
+
+_HEAD: Final = re.compile(r" *(?:[\d,]+  )?")
+"""What the folded rest of a line is indented by: its own indent, and a number."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,3 +55,17 @@ class Face(Protocol):
     def draw(self, view: View) -> None: ...
     def clear(self) -> None:
         """Erases what does not stay."""
+
+
+def folded(lines: Iterable[str], stream: TextIO) -> Iterator[str]:
+    """The lines as they fit into the window of a terminal, at spaces; unchanged elsewhere."""
+    if not stream.isatty():
+        yield from lines
+        return
+    width = shutil.get_terminal_size().columns
+    for line in lines:
+        head = _HEAD.match(line)
+        indent = " " * min(len(head[0]) + 2 if head else 2, width // 2)
+        yield from textwrap.wrap(
+            line, max(10, width - 1), subsequent_indent=indent, break_long_words=False, break_on_hyphens=False
+        ) or [line]

@@ -89,7 +89,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
         _check_empty(folder)
     stored = _stored(folder, new)
     settings = config.override(config.load(request.config, stored) if request.config else stored, request.changes)
-    settings = _with_contact(settings, request.user_settings)
+    settings = with_contact(settings, request.user_settings)
     if new and local is not None:
         settings = _with_usual(settings, local, _named(request))
     local_seeds = () if local is None else local.seeds
@@ -184,7 +184,7 @@ def _refuse_fixed(changed: list[str], folder: Path) -> None:
             )
 
 
-def _with_contact(settings: Settings, user: Path | None) -> Settings:
+def with_contact(settings: Settings, user: Path | None) -> Settings:
     """If the crawl names neither contact nor about page: takes them from the user's settings for all crawls."""
     own = settings.harvester
     if own.contact or own.about or user is None or not user.exists():

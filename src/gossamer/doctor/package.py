@@ -1,0 +1,39 @@
+"""The package itself: its kernels, where they are kept, and its extras."""
+
+from __future__ import annotations
+
+import os
+from importlib.util import find_spec
+from typing import Final
+
+from gossamer.doctor.check import Found, Patient, note, ok, wrong
+
+EXTRAS: Final = {"lab": {"matplotlib": "plots of graph, simulate, compare and reproduce"}}
+"""Modules of each extra, and what needs them."""
+
+
+def kernels(_: Patient) -> Found:
+    from gossamer.base.compiled import KEPT
+
+    if (KEPT / "whole").exists() or (KEPT / "whole-laboratory").exists():
+        return ok(f"compiled, in {KEPT}")
+    return note(f"not all are compiled in {KEPT}: a crawl compiles what it needs, about a minute once")
+
+
+def cache(_: Patient) -> Found:
+    from gossamer.base.compiled import KEPT
+
+    folder = next(each for each in (KEPT, *KEPT.parents) if each.exists())
+    if os.access(folder, os.W_OK):
+        return ok(f"{KEPT.parent} is writable")
+    return wrong(f"{folder} is not writable: every start would compile the kernels again")
+
+
+def extras(_: Patient) -> Found:
+    missing = [
+        f"{extra}: {module} ({what})"
+        for extra, modules in EXTRAS.items()
+        for module, what in modules.items()
+        if find_spec(module) is None
+    ]
+    return note("not installed: " + "; ".join(missing)) if missing else ok(", ".join(EXTRAS))
