@@ -10,7 +10,7 @@ from __future__ import annotations
 import argparse
 import sys
 
-from gossamer.cli.progress import Steps
+from gossamer.cli.progress import Progress
 from gossamer.cli.reproduce import show
 from gossamer.laboratory import Bench
 from gossamer.laboratory.reproduce.crawls import Crawls
@@ -22,7 +22,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0] if __doc__ else None)
     parser.add_argument("--full", action="store_true", help="all pages of the experiment: most of an hour")
     asked = parser.parse_args()
-    with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
+    with Progress(sys.stderr) as progress, Bench(show=progress.doing) as bench:
         finding = table_001(Lab(bench, (), Crawls(), full=asked.full))
     show(finding)
 

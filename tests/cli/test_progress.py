@@ -213,6 +213,16 @@ def test_what_goes_on_is_shown_before_there_are_statistics() -> None:
     assert shown(stream) == []
 
 
+def test_after_a_pause_the_terminal_is_clear_for_other_output() -> None:
+    stream = Terminal()
+    with Progress(stream) as progress:
+        progress.doing("thinking", 0.5)
+        progress.pause()
+        stream.write("a table\n")
+        progress.doing("thinking", 0.6)
+    assert shown(stream) == ["a table"]
+
+
 @pytest.mark.parametrize(("term", "encoding"), [("dumb", "utf-8"), ("", "utf-8"), ("xterm", "latin-1")])
 def test_a_terminal_that_cannot_show_it_gets_plain_lines(
     term: str, encoding: str, monkeypatch: pytest.MonkeyPatch

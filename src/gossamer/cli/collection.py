@@ -118,15 +118,15 @@ SHOWN: Final = 50
 @flag("--repair", help="First cut off damage that prevents a resume.")
 def verify(folder: Path, as_json: bool, quick: bool, repair: bool) -> None:
     """Check every checksum, reference and sum in DIR, and report what is wrong; exit code 1 if anything is."""
-    from gossamer.cli.progress import Steps
+    from gossamer.cli.progress import Progress
     from gossamer.read.verify.verify import repaired
     from gossamer.read.verify.verify import verify as check
 
     if repair:
         for line in repaired(folder):
             print(f"Repaired: {line}.", file=sys.stderr)
-    with Steps(sys.stderr) as steps:
-        report = check(folder, quick, steps.show)
+    with Progress(sys.stderr) as progress:
+        report = check(folder, quick, progress.doing)
     if as_json:
         print(for_json(report.as_json()))
     else:
@@ -197,7 +197,7 @@ def export(
     unchecked: bool,
 ) -> None:
     """Export the sealed data of DIR as WACZ (--wacz) or as JSON lines (--jsonl)."""
-    from gossamer.cli.progress import Steps
+    from gossamer.cli.progress import Progress
 
     if (wacz is None) == (jsonl is None):
         raise UsageError("give either --wacz or --jsonl", "--wacz FILE for replay, --jsonl FILE for texts.")
@@ -208,8 +208,8 @@ def export(
         from gossamer.read.export.target import left_in_journal
         from gossamer.read.sql.sources import find
 
-        with Steps(sys.stderr) as steps:
-            described = packing.export(folder, wacz, force, progress=steps.show, fresh=fresh, unchecked=unchecked)
+        with Progress(sys.stderr) as progress:
+            described = packing.export(folder, wacz, force, progress=progress.doing, fresh=fresh, unchecked=unchecked)
         size = sum(int(one["bytes"]) for one in described["resources"])
         print(f"{wacz}: {plural(len(described['resources']), 'file')}, {human_size(size)}", file=sys.stderr)
         if left_in_journal(find(folder), fresh):
@@ -218,8 +218,8 @@ def export(
     from gossamer.read.export import jsonl as writing
 
     assert jsonl is not None
-    with Steps(sys.stderr) as steps:
-        made = writing.export(folder, jsonl, where, links, force, steps.show, everything, fresh, unchecked)
+    with Progress(sys.stderr) as progress:
+        made = writing.export(folder, jsonl, where, links, force, progress.doing, everything, fresh, unchecked)
     print(f"{jsonl}: {plural(made.pages, 'page')}", file=sys.stderr)
     if made.private:
         private = plural(made.private, "page that says", "pages that say")

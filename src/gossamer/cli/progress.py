@@ -23,7 +23,6 @@ from gossamer.cli.status_text import line_of
 from gossamer.cli.view import Activity, Face, View
 from gossamer.observe.statistics import Statistics
 
-STEPS_ON_TERMINAL: Final = 0.2
 ELSEWHERE: Final = 10.0
 """Seconds between two statistics where there is no terminal."""
 FIRST: Final = 1.0
@@ -64,7 +63,7 @@ class Lines:
 
     def _is_due(self, activity: Activity, now: float) -> bool:
         silent = now - (now if self._last is None else self._last)
-        return silent >= ALIVE or (activity.what != self._told and now - activity.since >= FIRST)
+        return silent >= ALIVE or (activity.what != self._told and min(silent, now - activity.since) >= FIRST)
 
     def clear(self) -> None:
         pass
@@ -81,7 +80,7 @@ class Progress:
         self._statistics: Statistics | None = None
         self._activity: Activity | None = None
         self._thread: threading.Thread | None = None
-        self._wake, self._ended = threading.Event(), threading.Event()
+        self._wake, self._ended, self._drawing = threading.Event(), threading.Event(), threading.Lock()
 
     def __enter__(self) -> Progress:
         self._thread = threading.Thread(target=self._go_on, name="progress", daemon=True)
@@ -122,6 +121,11 @@ class Progress:
         self._activity = Activity(what, part, since) if what else None
         self._changed()
 
+    def pause(self) -> None:
+        """Ends the activity at once, before something else is printed."""
+        self._activity = None
+        self._draw()
+
     def _changed(self) -> None:
         if self._thread is None:
             self._draw()
@@ -135,8 +139,9 @@ class Progress:
             self._wake.clear()
 
     def _draw(self) -> None:
-        said = tuple(self._said.popleft() for _ in range(len(self._said)))
-        self._face.draw(View(self._clock(), said, self._statistics, self._activity))
+        with self._drawing:
+            said = tuple(self._said.popleft() for _ in range(len(self._said)))
+            self._face.draw(View(self._clock(), said, self._statistics, self._activity))
 
 
 def face_of(stream: TextIO) -> Face:
@@ -147,38 +152,3 @@ def face_of(stream: TextIO) -> Face:
 
         return Block(unguarded(stream))
     return Lines(unguarded(stream))
-
-
-class Steps:
-    """Shows the progress of a long command: on one line of a terminal, else as a line every ten seconds."""
-
-    def __init__(self, stream: TextIO) -> None:
-        self._stream = unguarded(stream)
-        self._terminal = stream.isatty()
-        self._every = STEPS_ON_TERMINAL if self._terminal else ELSEWHERE
-        self._next = time.monotonic() + self._every
-        self._open_line = False
-
-    def __enter__(self) -> Steps:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.clear()
-
-    def clear(self) -> None:
-        """Erases the progress line of the terminal, before something else is printed."""
-        if self._open_line:
-            self._stream.write("\r\x1b[K")
-            self._stream.flush()
-            self._open_line = False
-
-    def show(self, what: str, part: float) -> None:
-        """`part` is the part done, from 0 to 1."""
-        now = time.monotonic()
-        if now < self._next:
-            return
-        self._next = now + self._every
-        line = f"{for_screen(what)}: {100 * part:.0f} %"
-        self._stream.write(f"\r\x1b[K{line}" if self._terminal else f"{line}\n")
-        self._stream.flush()
-        self._open_line = self._terminal

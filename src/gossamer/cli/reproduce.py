@@ -33,7 +33,7 @@ def compare(folder: Path, strategy: tuple[str, ...], out: Path | None, random_se
     from gossamer.cli.options import note_kernels, strategies_of
 
     names = strategies_of(strategy)
-    from gossamer.cli.progress import Steps
+    from gossamer.cli.progress import Progress
     from gossamer.laboratory import Bench
     from gossamer.laboratory.compare import compare as compared
     from gossamer.laboratory.compare import read
@@ -43,7 +43,7 @@ def compare(folder: Path, strategy: tuple[str, ...], out: Path | None, random_se
     if out is not None:
         target.prepare(out)
     note_kernels(sys.stderr)
-    with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
+    with Progress(sys.stderr) as progress, Bench(show=progress.doing) as bench:
         crawled = read(folder)
         finding = compared(crawled, bench, names or [crawled.policy], random_seed)
     if out is not None:
@@ -87,7 +87,7 @@ def reproduce(
             print(f"{each:<14} {reproduction.sentence} ({reproduction.source})")
         return
     from gossamer.cli.options import note_kernels
-    from gossamer.cli.progress import Steps
+    from gossamer.cli.progress import Progress
     from gossamer.laboratory import Bench
     from gossamer.laboratory.findings import folder
     from gossamer.laboratory.findings.finding import as_json as jsoned
@@ -99,8 +99,8 @@ def reproduce(
         folder.prepare(out)
     findings = []
     note_kernels(sys.stderr)
-    with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
-        crawls = Crawls(collection, out / "crawls" if out else None, show=steps.show)
+    with Progress(sys.stderr) as progress, Bench(show=progress.doing) as bench:
+        crawls = Crawls(collection, out / "crawls" if out else None, show=progress.doing)
         try:
             needs_graphs = any(NAMES[each].on_graphs for each in wanted)
             graphs = subjects(graph, random_seed) if needs_graphs else []
@@ -111,7 +111,7 @@ def reproduce(
                     folder.add(out, findings[-1])
                     folder.finish(out, "Reproductions", list(NAMES))
                 if not as_json:
-                    steps.clear()
+                    progress.pause()
                     show(findings[-1])
         finally:
             crawls.close()

@@ -75,7 +75,7 @@ def simulate(
 
     names = strategies_of(strategy)
     seconds, rest, speed = time_of("--wait", wait), time_of("--pause", pause), speed_of("--bandwidth", bandwidth)
-    from gossamer.cli.progress import Steps
+    from gossamer.cli.progress import Progress
     from gossamer.laboratory import Bench, Job, Subject
     from gossamer.laboratory.bench import with_start
     from gossamer.laboratory.collection_graph import open_graph
@@ -101,7 +101,7 @@ def simulate(
     scenario = changed(scenario, changes)
     subject = Subject(web, seed=random_seed)
     note_kernels(sys.stderr)
-    with Steps(sys.stderr) as steps, Bench(show=steps.show) as bench:
+    with Progress(sys.stderr) as progress, Bench(show=progress.doing) as bench:
         found = bench.run(subject, [Job(name, scenario, order is not None) for name in names])
     if order is not None:
         _write_orders(order, found)
