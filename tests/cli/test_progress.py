@@ -434,6 +434,17 @@ def test_status_shows_each_state_with_its_reasons_and_their_sentences() -> None:
     assert "at least 3 h 07 min" in text
 
 
+def test_status_counts_all_runs_and_times_only_the_last() -> None:
+    resumed = statistics(run_visits=345)
+    running = list(lines(CrawlStatus(resumed, True, 7), Path("crawl"), 1.6e9))
+    assert "  in all: 12,345 visits, 11,000 pages stored, 3.40 GB received, 4,321 sites" in running
+    assert "  this run: 345 visits in 12 min 05 s" in running
+    assert "  now: waiting for 290 answers" in running
+    ended = list(lines(CrawlStatus(resumed, False, 7), Path("crawl"), 1.6e9))
+    assert "  last run: 345 visits in 12 min 05 s" in ended
+    assert not any("now:" in line for line in ended)
+
+
 def test_every_word_of_the_account_has_a_sentence() -> None:
     words = [o.word for o in Outcome] + [f"site: {a.word}" for a in Aside] + [r.name.lower() for r in Reason]
     assert all(sentence(word).endswith(".") for word in words)

@@ -30,9 +30,9 @@ def lines(found: CrawlStatus, folder: Path, now: float) -> Iterator[str]:
     statistics, run = found.statistics, found.statistics.run
     state = f"running (process {found.pid})" if found.running else f"not running: {found.ending}"
     yield f"{folder}: {state}"
-    yield from _summary(statistics, now)
-    if run.names_fault:
-        yield f"  lookups {'pause' if found.running else 'paused when it ended'}: {run.names_fault}"
+    yield from _summary(statistics, now, found.running)
+    if run.names_fault and not found.running:
+        yield f"  lookups paused when it ended: {run.names_fault}"
     yield from account(statistics.pages, now)
     if statistics.sites.slowed:
         yield (
@@ -50,14 +50,15 @@ def lines(found: CrawlStatus, folder: Path, now: float) -> Iterator[str]:
     yield from _next(found)
 
 
-def _summary(statistics: Statistics, now: float) -> Iterator[str]:
+def _summary(statistics: Statistics, now: float, running: bool) -> Iterator[str]:
     requests, run = statistics.requests, statistics.run
     if statistics.time:
         yield f"  as of {stamp(statistics.time)}, {human_time(max(0.0, now - statistics.time))} ago"
     yield (
-        f"  {plural(requests.visits, 'visit')}, {plural(requests.stored, 'page')} stored,"
-        f" {plural(statistics.sites.known, 'site')}, {human_size(requests.bytes)} in {human_time(run.seconds)}"
+        f"  in all: {plural(requests.visits, 'visit')}, {plural(requests.stored, 'page')} stored,"
+        f" {human_size(requests.bytes)} received, {plural(statistics.sites.known, 'site')}"
     )
+    yield f"  {'this' if running else 'last'} run: {plural(run.visits, 'visit')} in {human_time(run.seconds)}"
     if run.bandwidth is not None:
         yield f"  {bandwidth_line(run.bandwidth)}"
 
@@ -65,6 +66,7 @@ def _summary(statistics: Statistics, now: float) -> Iterator[str]:
 def _next(found: CrawlStatus) -> Iterator[str]:
     pages, left, ended = found.statistics.pages, found.statistics.progress.left, found.statistics.ended
     if found.running:
+        yield f"  now: {'; '.join(filter(None, (awaited_of(found.statistics), next_of(found.statistics))))}"
         yield f"  time left: {left_of(left)}"
     if found.ending and pages.pending:
         yield f"  next: {plural(pages.pending, 'page')} may be requested at once"

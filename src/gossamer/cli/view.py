@@ -13,8 +13,9 @@ from gossamer.base.escape import for_screen
 from gossamer.base.units import human_time
 from gossamer.observe.statistics import Statistics
 
-_HEAD: Final = re.compile(r" *(?:[\d,]+  )?")
-"""What the folded rest of a line is indented by: its own indent, and a number."""
+_HEAD: Final = re.compile(r" *(?:(?:[\d,]+|[a-z]+)  )?")
+"""What the folded rest of a line is indented by, and two columns more: its own indent, and a number or a word before
+two spaces."""
 
 
 @dataclass(frozen=True, slots=True)

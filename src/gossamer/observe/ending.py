@@ -42,7 +42,7 @@ class Report:
             yield f"  {bandwidth_line(self.crawling.run.bandwidth)}"
         yield (
             f"  in all: {plural(requests.visits, 'visit')}, {plural(requests.stored, 'page')} stored,"
-            f" {human_size(requests.bytes)}, {plural(self.statistics.sites.known, 'site')}"
+            f" {human_size(requests.bytes)} received, {plural(self.statistics.sites.known, 'site')}"
         )
         yield from account(self.statistics.pages, self.statistics.time)
         yield from self._waiting()
