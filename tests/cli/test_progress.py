@@ -325,6 +325,22 @@ def test_a_terminal_that_takes_nothing_stops_nobody() -> None:
     assert [row for row in shown(stream) if row.startswith("message")] == [f"message {n}" for n in range(1000)]
 
 
+def test_a_fault_of_the_display_does_not_end_a_crawl(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(*_: object) -> None:
+        raise ZeroDivisionError("of the display")
+
+    monkeypatch.setattr("gossamer.cli.picture.rows_of", fails)
+    stream = Terminal()
+    with Progress(stream) as progress:
+        progress.say("first")
+        progress.show(STATISTICS)
+        progress.say("last")
+    rows = shown(stream, 1_000)
+    assert rows[0] == "first"
+    assert "last" in rows
+    assert sum("the display has failed, plain lines follow: ZeroDivisionError" in row for row in rows) == 1
+
+
 def test_without_a_word_from_the_caller_the_block_is_drawn_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gossamer.cli.progress.MOST", 0.01)
     monkeypatch.setattr("gossamer.cli.progress.LEAST", 0.01)

@@ -5,7 +5,7 @@ outside its loop, such as compiling kernels or sealing, and how far that is (`do
 there is a sign of life while the caller computes, and a terminal that was stopped with Ctrl-S stops no crawl.
 
 Invariants, each a test of the same name: every message is written once and in order; a block never wraps and never
-fills the window; what is written elsewhere has no control sequences.
+fills the window; what is written elsewhere has no control sequences; a fault of the display does not end a crawl.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import threading
 import time
 from collections import deque
 from collections.abc import Callable
+from dataclasses import replace
 from types import TracebackType
 from typing import Final, TextIO
 
@@ -73,7 +74,7 @@ class Progress:
     """Shows statistics, messages and activities on a stream: at once, or as a context by a thread of its own."""
 
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
-        self._clock = clock
+        self._clock, self._stream = clock, unguarded(stream)
         self._face = face_of(stream)
         self._next = clock() + self._face.first
         self._said: deque[str] = deque()
@@ -141,7 +142,13 @@ class Progress:
     def _draw(self) -> None:
         with self._drawing:
             said = tuple(self._said.popleft() for _ in range(len(self._said)))
-            self._face.draw(View(self._clock(), said, self._statistics, self._activity))
+            view = View(self._clock(), said, self._statistics, self._activity)
+            try:
+                self._face.draw(view)
+            except Exception as error:  # a fault of the display must not end a crawl
+                self._face = Lines(self._stream)
+                fault = f"warning: the display has failed, plain lines follow: {type(error).__name__}: {error}"
+                self._face.draw(replace(view, said=(*said, fault)))
 
 
 def face_of(stream: TextIO) -> Face:
