@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -176,6 +177,7 @@ def test_the_commands_show_graphs_and_ranks(folder: Path, tmp_path: Path) -> Non
     of_crawl = gossamer("rank", folder)
     assert of_crawl.code == 0, of_crawl.errors
     assert "http://a.example/" in of_crawl.output
+    assert re.search(r" a\.example$", of_crawl.output, re.MULTILINE), "the name of a site"
     assert "Stored with" in of_crawl.output
     assert json.loads(gossamer("graph", "show", folder, "--json").output)["pages"] == len(LINKS)
     assert gossamer("graph", "convert", folder, tmp_path / "crawl.npz").code == 0

@@ -22,10 +22,12 @@ from warcio.archiveiterator import ArchiveIterator
 from bench.verify import Made, Maker
 from gossamer.base.errors import StorageError, UsageError
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, VisitFlag
+from gossamer.cli import app
+from gossamer.collection.cdx import members
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files
 from gossamer.read.export import jsonl, wacz
-from gossamer.read.sql.sources import find
+from gossamer.read.sql.sources import Sources, find
 from gossamer.read.verify.verify import verify
 from gossamer.web.archive.archive import Archive
 from tests.support.paths import DATA
@@ -113,6 +115,32 @@ def test_pages_are_listed_as_they_are_in_the_archive(made: Made, tmp_path: Path)
         digits = "".join(c for c in page["ts"] if c.isdigit())
         assert (page["url"], digits.encode()) in indexed
         assert page["title"].startswith("Page ")
+
+
+def test_pages_have_their_archived_texts_and_the_list_says_so(made: Made, tmp_path: Path) -> None:
+    with_texts = Maker(tmp_path / "crawl", text=True, repeat=0).make(20, 20)
+    for each, has in ((with_texts, True), (made, False)):
+        wacz.export(each.folder, tmp_path / "crawl.wacz", force=True)
+        head, *pages = map(json.loads, entries(tmp_path / "crawl.wacz")["pages/pages.jsonl"].splitlines())
+        assert head["hasText"] is has
+        assert [page.get("text") for page in pages] == [f"text of {page['url']}" if has else None for page in pages]
+
+
+def test_archive_files_in_which_nothing_was_stored_are_left_out(
+    made: Made, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (first,) = archive_files(made.shard).values()
+    _, length, _ = next(members(first, 0, first.stat().st_size))
+    empty = first.with_name("000009.warc.gz")
+    empty.write_bytes(first.read_bytes()[:length])  # a worker that got no page writes no more than this
+    lengths = find(made.folder).archive_lengths() | {f"warc/{empty.name}": length}
+    monkeypatch.setattr(Sources, "archive_lengths", lambda _: lengths)
+    wacz.export(made.folder, tmp_path / "crawl.wacz")
+    empty.unlink()
+    found = entries(tmp_path / "crawl.wacz")
+    assert f"archive/{first.name}" in found
+    assert f"archive/{empty.name}" not in found
+    assert len(json.loads(found["datapackage.json"])["resources"]) == 3
 
 
 def test_a_collection_without_an_index_gets_one(old: Path, tmp_path: Path) -> None:
@@ -369,3 +397,16 @@ def test_both_exports_report_a_missing_archive_file_alike(unsealed: Made, tmp_pa
             export(unsealed.folder, tmp_path / "to", fresh=True)
         said.add((missing.value.message, missing.value.cure))
     assert len(said) == 1
+
+
+def test_a_name_that_promises_another_kind_of_file_is_noted(
+    made: Made, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    names = {"--jsonl": ("x.md", "x.jsonl", "x.jsonl.gz", "x.ndjson.zst", "x.gz"), "--wacz": ("x.zip", "x.wacz")}
+    noted = set()
+    for option, files in names.items():
+        for name in files:
+            app.main(["export", str(made.folder), option, str(tmp_path / name)], standalone_mode=False)
+            if "whatever its name says" in capsys.readouterr().err:
+                noted.add(name)
+    assert noted == {"x.md", "x.gz", "x.zip"}

@@ -168,6 +168,15 @@ def compact(folder: Path) -> None:
 _MORE: Final = "left out: data that is committed and not sealed yet; --fresh includes it"
 
 
+def _note_name(path: Path | None, endings: tuple[str, ...], kind: str) -> None:
+    """Notes a name that promises another kind of file."""
+    if path is None or str(path) == "-" or str(path).startswith("/dev/"):
+        return
+    name = path.name.removesuffix(".gz").removesuffix(".zst")
+    if not name.endswith(endings):
+        print(f"note: {path} will be {kind}, whatever its name says; usual is {endings[0]}", file=sys.stderr)
+
+
 @command
 @argument("folder", "DIR", "Folder of the collection.")
 @click.option("--wacz", type=PATH, metavar="FILE", help="Write archive, index and pages, for replay.")
@@ -201,6 +210,8 @@ def export(
 
     if (wacz is None) == (jsonl is None):
         raise UsageError("give either --wacz or --jsonl", "--wacz FILE for replay, --jsonl FILE for texts.")
+    _note_name(wacz, (".wacz",), "a WACZ file")
+    _note_name(jsonl, (".jsonl", ".ndjson"), "JSON lines")
     if wacz is not None:
         if where or links or everything:
             raise UsageError("--where, --links and --all need --jsonl", "A WACZ file contains the whole archive.")

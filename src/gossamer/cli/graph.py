@@ -5,8 +5,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import click
 
@@ -16,10 +17,13 @@ from gossamer.base.units import human_size, thousands
 from gossamer.cli.command import PATH, Group, argument, command, flag
 
 if TYPE_CHECKING:
+    from gossamer.base.arrays import Array
+    from gossamer.config.settings import Settings
     from gossamer.laboratory.graphs.figures import Check, GraphFigures
     from gossamer.laboratory.graphs.powerlaw import Fit
 
 _out = argument("out", "OUT", "Graph file to write (.npz).")
+_NAMES: Final = ("url", "name")
 _as_json = flag("--json", "as_json", help="Print one JSON object.")
 
 
@@ -111,14 +115,26 @@ def rank(place: Path, top: int, as_json: bool) -> None:
     if is_collection(place):
         settings = config.load(place / SETTINGS)
         analysed = analyse.analyse_collection(place, merit_weights(Value.of(settings.manager).weights), step)
-        summary = analyse.summary(analysed, top, lambda pages: known_urls(place, pages))
+        hosts = partial(_hosts, place, settings)
+        summary = analyse.summary(analysed, top, partial(known_urls, place), hosts)
     else:
         step(f"reading {place}")
         analysed = analyse.analyse(open_graph(place), step)
-        summary = analyse.summary(analysed, top, None)
+        summary = analyse.summary(analysed, top)
     print(for_json(summary) if as_json else "\n".join(_lines(summary)))
     if is_collection(place) and not as_json:
         print(f'Stored with {place}: gossamer sql {place} "select url, pagerank, part from pages"')
+
+
+def _hosts(place: Path, settings: Settings, sites: Array) -> list[str]:
+    """The names of these sites of a collection."""
+    from gossamer.read.sql.database import Database
+    from gossamer.read.sql.sources import find
+
+    wanted = ", ".join(map(str, sites.tolist()))
+    found = Database(find(place), settings).query(f"select site, name from sites where site in ({wanted})")
+    names: dict[int, str] = dict(found.rows)
+    return [names.get(site, "") for site in sites.tolist()]
 
 
 def _lines(summary: dict[str, Any]) -> list[str]:
@@ -139,17 +155,17 @@ def _lines(summary: dict[str, Any]) -> list[str]:
 
 
 def _table(rows: list[dict[str, Any]]) -> list[str]:
-    """An aligned table: numbers to the right, and URLs, which may be long, last."""
+    """An aligned table: numbers to the right, and names, which may be long, last."""
     if not rows:
         return []
-    names = [name for name in rows[0] if name != "url"] + (["url"] if "url" in rows[0] else [])
+    names = sorted(rows[0], key=lambda name: name in _NAMES)
     cells = [names, *([_cell(row[name]) for name in names] for row in rows)]
     widths = [max(len(row[i]) for row in cells) for i in range(len(names))]
     return ["  ".join(_placed(c, w, n) for c, w, n in zip(row, widths, names, strict=True)).rstrip() for row in cells]
 
 
 def _placed(cell: str, width: int, name: str) -> str:
-    return cell.ljust(width) if name in ("url", "part") else cell.rjust(width)
+    return cell.ljust(width) if name in (*_NAMES, "part") else cell.rjust(width)
 
 
 def _cell(value: Any) -> str:

@@ -107,27 +107,33 @@ def analyse_collection(folder: Path, weights: dict[str, float], step: Step = lam
         held.release()
 
 
-def summary(analysis: Analysis, top: int, urls: Callable[[Array], list[str]] | None) -> Said:
-    """What the command shows, as one object for JSON. `urls` returns the URLs of pages; None if the graph has none."""
+Named = Callable[[Array], list[str]]
+"""The names of pages or sites, by number."""
+
+
+def summary(analysis: Analysis, top: int, urls: Named | None = None, hosts: Named | None = None) -> Said:
+    """What the command shows, as one object for JSON. `urls` and `hosts` name pages and sites, if the graph can."""
     pages, sites = analysis.by_page, analysis.by_site
     best = np.argsort(-pages["pagerank"], kind="stable")[:top]
-    named = urls(best) if urls else [None] * len(best)
-    rows = [
-        {"page": int(p), **({"url": url} if url is not None else {}), **_row(pages, int(p), SCORES)}
-        for p, url in zip(best, named, strict=True)
-    ]
     first = np.argsort(-sites["siterank"], kind="stable")[:top]
     return {
         "pages": analysis.pages,
         "links": analysis.links,
         "sites": analysis.sites,
-        "top_pages": rows,
-        "top_sites": [{"site": int(s), **_row(sites, int(s), _OF_SITES)} for s in first],
+        "top_pages": _rows("page", pages, best, SCORES, "url", urls),
+        "top_sites": _rows("site", sites, first, _OF_SITES, "name", hosts),
         "components": int(pages["component"].max(initial=0)) + 1,
         "largest_component": int(np.bincount(pages["component"]).max()),
         "parts": BowTie(pages["part"], pages["component"]).counts(),
         "site_parts": BowTie(sites["part"], sites["component"]).counts(),
     }
+
+
+def _rows(
+    kind: str, table: dict[str, Array], at: Array, scores: tuple[str, ...], word: str, named: Named | None
+) -> Any:
+    names: list[Said] = [{word: name} for name in named(at)] if named else [{}] * len(at)
+    return [{kind: int(i), **name, **_row(table, int(i), scores)} for i, name in zip(at, names, strict=True)]
 
 
 def _row(table: dict[str, Array], at: int, names: tuple[str, ...]) -> Said:

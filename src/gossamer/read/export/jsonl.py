@@ -30,6 +30,7 @@ from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
 from gossamer.gatherer.gather import gather
 from gossamer.read.export.target import compressed, left_in_journal, sources_of
+from gossamer.read.export.texts import ALL, archived_text
 from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database, QueryResult
 from gossamer.read.sql.show import plain
@@ -39,7 +40,6 @@ from gossamer.urls import Scope
 from gossamer.web.fetch.decode import decode
 
 MEMORY: Final = "1GB"
-_ALL: Final = 1 << 62
 _SHOWN: Final = "url, time, status, mime, charset, language, title, description, preferences, site_preferences"
 _NAMES: Final = tuple(_SHOWN.split(", "))
 _PRIVATE: Final = VisitFlag.NOINDEX | VisitFlag.NOARCHIVE
@@ -154,11 +154,9 @@ class _Cleaner:
 
     def text(self, path: Path, at: int, end: int, url: str) -> str:
         """The text of the response record that starts at `at`; the data of its visit ends at `end`."""
-        records = [raw for _, _, raw in cdx.members(path, at, end, _ALL)]
-        for raw in records[1:]:
-            head, _, block = raw.partition(b"\r\n\r\n")
-            if b"\r\nWARC-Type: conversion\r\n" in head:
-                return block[:-4].decode(errors="replace")
+        records = [raw for _, _, raw in cdx.members(path, at, end, ALL)]
+        if (archived := archived_text(records[1:])) is not None:
+            return archived
         _, _, http = records[0].partition(b"\r\n\r\n")
         head, _, body = http[:-4].partition(b"\r\n\r\n")
         fields = dict[bytes, str]()

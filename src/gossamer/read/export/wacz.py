@@ -2,11 +2,12 @@
 
     archive/000000.warc.gz …    unchanged; stored, not compressed again, so that records can be read by offset
     indexes/index.cdxj          the lines of all segments, sorted
-    pages/pages.jsonl           the last stored copy of each page: URL and time as in the archive, title
+    pages/pages.jsonl           the last stored copy of each page: URL and time as in the archive, title, archived text
     datapackage.json            names, sizes and SHA-256 of these files; datapackage-digest.json has its own SHA-256
 
-Parts of the archive that were sealed by a version without index are indexed now. Every record is inflated once for each
-modification of its file, which shows damage. Cost: that, reading the archive and writing it again.
+Archive files in which nothing was stored are left out. Parts of the archive that were sealed by a version without index
+are indexed now. Every record is inflated once for each modification of its file, which shows damage. Cost: that, reading
+the archive and writing it again; and, for pages with an archived text, inflating their records once more.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from collections import deque
 from collections.abc import Iterator
 from contextlib import ExitStack
 from functools import partial
+from itertools import islice
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +34,7 @@ from gossamer.base.model import VisitFlag
 from gossamer.collection import cdx
 from gossamer.collection.layout import ARCHIVE, INDEX, SETTINGS
 from gossamer.read.export.target import sources_of, whole
+from gossamer.read.export.texts import ALL, archived_text
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Progress, Sources, missing
 
@@ -50,12 +53,13 @@ with i as (
                   auto_detect = false, max_line_size = 1000000)
 ),
 v as (
-    select page, arg_max({{'file': warc_file, 'at': warc_offset, 'title': title}}, (tick, number)) as last
+    select page, arg_max({{'file': warc_file, 'at': warc_offset, 'end': warc_end, 'title': title,
+                          'texts': (flags & {text}) != 0}}, (tick, number)) as last
     from stored.visits where page is not null and (flags & {stored}) != 0 and warc_end > 0
          and outcome in ('ok', 'duplicate') group by page
 )
-select v.page, i.url, i.moment, v.last.title from v join i on i.at = v.last.at and {folder} || i.file = v.last.file
-order by v.page
+select v.page, i.url, i.moment, v.last from v join i on i.at = v.last.at and {folder} || i.file = v.last.file
+order by v.last.file, v.last.at
 """
 
 
@@ -108,7 +112,8 @@ def _archives(
     for name, length in lengths.items():
         path = sources.shard / name
         sources.checked.require_by(path, f"records up to {length}", partial(_read_records, path, length))
-        yield _add(package, f"archive/{path.name}", _bytes_of(path, length), length)
+        if len(list(islice(cdx.members(path, 0, length), 2))) > 1:  # the first record only describes the file
+            yield _add(package, f"archive/{path.name}", _bytes_of(path, length), length)
         done += length
         progress("archive", done / max(1, total))
 
@@ -142,13 +147,28 @@ def _add(package: zipfile.ZipFile, path: str, pieces: Iterator[bytes], expected:
 
 
 def _pages(sources: Sources, index: Path, spilled: Path) -> Iterator[bytes]:
-    yield _line({"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": False})
+    database = Database(sources, config.load(sources.folder / SETTINGS), MEMORY, spilled)
+    stored = f"page is not null and (flags & {VisitFlag.STORED:d}) != 0 and (flags & {VisitFlag.TEXT:d}) != 0"
+    texts = bool(database.run(f"select count(*) from (select 1 from stored.visits where {stored} limit 1)")[0][0])
+    yield _line({"format": "json-pages-1.0", "id": "pages", "title": "All Pages", "hasText": texts})
     if not index.stat().st_size:
         return
-    database = Database(sources, config.load(sources.folder / SETTINGS), MEMORY, spilled)
-    query = _PAGES.format(index=for_sql(str(index)), stored=int(VisitFlag.STORED), folder=for_sql(f"{ARCHIVE}/"))
-    for page, url, moment, title in database.stream(query):
-        yield _line({"id": str(page), "url": url, "ts": _rfc3339(moment), **({"title": title} if title else {})})
+    query = _PAGES.format(
+        index=for_sql(str(index)),
+        stored=int(VisitFlag.STORED),
+        text=int(VisitFlag.TEXT),
+        folder=for_sql(f"{ARCHIVE}/"),
+    )
+    for page, url, moment, last in database.stream(query):
+        text = _text(sources.shard / last["file"], last["at"], last["end"]) if last["texts"] else None
+        said = {"title": last["title"], "text": text}
+        yield _line(
+            {"id": str(page), "url": url, "ts": _rfc3339(moment)} | {key: value for key, value in said.items() if value}
+        )
+
+
+def _text(path: Path, at: int, end: int) -> str | None:
+    return archived_text(raw for _, _, raw in cdx.members(path, at, end, ALL))
 
 
 def _rfc3339(moment: str) -> str:
