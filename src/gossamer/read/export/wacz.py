@@ -6,8 +6,8 @@
     datapackage.json            names, sizes and SHA-256 of these files; datapackage-digest.json has its own SHA-256
 
 Archive files in which nothing was stored are left out. Parts of the archive that were sealed by a version without index
-are indexed now. Every record is inflated once for each modification of its file, which shows damage. Cost: that, reading
-the archive and writing it again; and, for pages with an archived text, inflating their records once more.
+are indexed now. Every record is inflated once for each modification of its file, which shows damage. Cost: that,
+reading the archive and writing it again; and, for pages with an archived text, inflating their records once more.
 """
 
 from __future__ import annotations
