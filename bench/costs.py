@@ -1,16 +1,17 @@
 """Costs that multiply: searches for pages, robots.txt files and sitemaps whose cost grows faster than their size.
 
-    python -m bench.costs [page|robots|sitemap …] [--pairs 2000] [--seed 1] [--worst 12]
+    python -m bench.costs [page|robots|sitemap …] [--pairs 2000] [--seed 1] [--worst 12] [--part 3/40]
 
 Each reader has *pieces*: what such a file consists of, and what a hostile one repeats. A *mixture* is two pieces, which
 may be the same, in one of four arrangements: all of the first before all of the second, alternating, nested (the second
 inside the first), or one long piece of the first before many of the second. A cost that multiplies shows in one of
 them: twice the bytes take four times as long.
 
-The search measures random mixtures (`--pairs 0`: all 38,000, which takes an hour) at the full size and, if it takes
-long, at a half and a quarter. The growth of a mixture is the smaller one of its two doublings: passing a limit makes
-one jump, a cost that multiplies shows in both. Time is CPU time, the best of several attempts. The worst mixtures are
-then read at the limit of their kind, in a process of their own, for time and memory.
+The search measures random mixtures (`--pairs 0`: all 38,000, which takes an hour; `--part 3/40` is the third of forty
+parts that together are all) at the full size and, if it takes long, at a half and a quarter. The growth of a mixture is
+the smaller one of its two doublings: passing a limit makes one jump, a cost that multiplies shows in both. Time is CPU
+time, the best of several attempts. The worst mixtures, and the `WORST` files of each kind, are then read at the limit
+of their kind, in a process of their own, for time and memory.
 """
 
 from __future__ import annotations
@@ -356,6 +357,29 @@ class Mixture:
         return any(piece.opens.startswith(KNOWN) for piece in (self.first, self.second))
 
 
+WORST: Final = tuple(
+    Mixture(SITEMAP, Piece(each), Piece(""), ARRANGED[0])
+    for each in (
+        "<",
+        "<loc",
+        "<url><loc>",
+        "<!---->",
+        "<![CDATA[]]>",
+        "<!DOCTYPE []",
+        f"<url><loc>{'&#38;' * 3_000}</loc></url>",
+        f"<url><loc>{'<![CDATA[x]]>' * 1_000}</loc></url>",
+        f"<url><loc>/#{'%7e' * 80}</loc></url>",
+        f"<url><loc>/#?{'sid=0123456789abcdef&' * 12}</loc></url>",
+        f"<url><loc>/../%7e/é/#{'é' * 80}?sid=#</loc></url>",
+        "<url><loc>/#</loc>" + "<lastmod>Mon, 31 Feb # 00:00:00 +9999</lastmod>" * 4 + "</url>",
+        f"<url><loc>http://#{'é.ü.' * 15}example/</loc></url>",
+        "<url><loc>/#𝒳</loc></url>",
+        " ",
+    )
+)
+"""Sitemaps that take long or much memory, each for another reason."""
+
+
 def _many(text: str, size: int) -> Iterator[str]:
     """The text again and again, with numbers, up to `size` bytes."""
     text = text.replace(HOLE, "x")
@@ -438,12 +462,26 @@ def multiplies(mixture: Mixture) -> float | None:
     return found
 
 
+def _made_elsewhere(mixture: Mixture, packed: bool) -> bytes:
+    """The file at the limit of its kind. Another process makes it, because that takes more memory than reading it."""
+    ours, theirs = os.pipe()
+    child = os.fork()
+    if child == 0:
+        body = mixture.made(mixture.kind.limit)[: mixture.kind.limit]
+        with os.fdopen(theirs, "wb") as to:
+            to.write(gzip.compress(body, 1, mtime=0) if packed else body)
+        os._exit(0)
+    os.close(theirs)
+    with os.fdopen(ours, "rb") as answer:
+        body = answer.read()
+    os.waitpid(child, 0)
+    return body
+
+
 def taken(mixture: Mixture, packed: bool) -> tuple[float, float]:
     """CPU seconds and peak megabytes of a process that reads the mixture at the limit of its kind."""
     kind = mixture.kind
-    body = mixture.made(kind.limit)[: kind.limit]
-    if packed:
-        body = gzip.compress(body, 6, mtime=0)
+    body = _made_elsewhere(mixture, packed)
     reader()
     ours, theirs = os.pipe()
     child = os.fork()
@@ -463,15 +501,27 @@ def taken(mixture: Mixture, packed: bool) -> tuple[float, float]:
     return seconds, megabytes
 
 
-def sample(kind: Kind, pairs: int, seed: int) -> list[Mixture]:
-    """Random mixtures, without the known ones."""
+def taken_at_best(mixture: Mixture, packed: bool) -> tuple[float, float]:
+    """The same, the best of several attempts if it takes too long: other processes share the machine."""
+    seconds, megabytes = taken(mixture, packed)
+    for _ in range(_ATTEMPTS - 1):
+        if seconds > SECONDS:
+            seconds = min(seconds, taken(mixture, packed)[0])
+    return seconds, megabytes
+
+
+def sample(kind: Kind, pairs: int, seed: int, part: tuple[int, int] = (1, 1)) -> list[Mixture]:
+    """Random mixtures, without the known ones; `part`: of all of them, in the order of the seed, the n-th of so many
+    parts."""
     all_of_them = [mixture for mixture in mixtures(kind) if not mixture.is_known]
-    return all_of_them if not pairs else random.Random(seed).sample(all_of_them, min(pairs, len(all_of_them)))
+    number, parts = part
+    chosen = random.Random(seed).sample(all_of_them, min(pairs or len(all_of_them), len(all_of_them)))
+    return chosen[number - 1 :: parts]
 
 
-def searched(kind: Kind, pairs: int, seed: int, worst: int) -> Iterator[Figure]:
+def searched(kind: Kind, pairs: int, seed: int, worst: int, part: tuple[int, int] = (1, 1)) -> Iterator[Figure]:
     """Measures the mixtures of a kind."""
-    chosen, costs = sample(kind, pairs, seed), list[tuple[float, Mixture]]()
+    chosen, costs = sample(kind, pairs, seed, part), list[tuple[float, Mixture]]()
     highest, where = 0.0, ""
     for mixture in chosen:
         costs.append((cost(kind, mixture.made(kind.size), 1), mixture))
@@ -481,7 +531,8 @@ def searched(kind: Kind, pairs: int, seed: int, worst: int) -> Iterator[Figure]:
                 highest, where = found, str(mixture)
     yield Figure(f"{kind.name}: growth of {len(chosen):,} mixtures", highest, "times", GROWTH, aside=where)
     costs.sort(key=lambda pair: -pair[0])
-    results = [(*taken(mixture, kind.limit > kind.size), mixture) for _, mixture in costs[:worst]]
+    at_the_limit = [mixture for _, mixture in costs[:worst]] + [each for each in WORST if each.kind is kind]
+    results = [(*taken_at_best(mixture, kind.limit > kind.size), mixture) for mixture in at_the_limit]
     seconds, megabytes = max(results, key=lambda r: r[0]), max(results, key=lambda r: r[1])
     yield Figure(f"{kind.name}: CPU time of the worst", seconds[0], "s", SECONDS, aside=str(seconds[2]))
     yield Figure(f"{kind.name}: memory of the worst", megabytes[1], "MB", MEGABYTES, aside=str(megabytes[2]))
@@ -489,12 +540,19 @@ def searched(kind: Kind, pairs: int, seed: int, worst: int) -> Iterator[Figure]:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("kinds", nargs="*", choices=[*KINDS, []], default=list(KINDS))
+    parser.add_argument("kinds", nargs="*", help=f"of {', '.join(KINDS)}; all if none is given")
     parser.add_argument("--pairs", type=int, default=2_000, help="mixtures of each kind (0: all)")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--worst", type=int, default=12, help="mixtures that are read at the limit")
+    parser.add_argument("--part", default="1/1", metavar="N/PARTS", help="only this part of the mixtures")
     given = parser.parse_args()
-    judge(f for name in given.kinds for f in searched(KINDS[name], given.pairs, given.seed, given.worst))
+    number, parts = map(int, given.part.split("/"))
+    if not 1 <= number <= parts:
+        parser.error(f"--part is from 1/{parts} to {parts}/{parts}, and not {given.part}")
+    if unknown := set(given.kinds) - set(KINDS):
+        parser.error(f"no such kind: {', '.join(unknown)}; there are {', '.join(KINDS)}")
+    chosen = given.pairs, given.seed, given.worst, (number, parts)
+    judge(figure for name in given.kinds or KINDS for figure in searched(KINDS[name], *chosen))
 
 
 if __name__ == "__main__":

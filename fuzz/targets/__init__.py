@@ -7,6 +7,7 @@ from typing import Final
 from fuzz.target import Target
 from fuzz.targets.answer import AnswerTarget
 from fuzz.targets.chunked import ChunkedTarget
+from fuzz.targets.damaged import DamagedTarget
 from fuzz.targets.decode import DecodeTarget
 from fuzz.targets.groups import GroupsTarget
 from fuzz.targets.html import HtmlTarget
@@ -33,5 +34,6 @@ TARGETS: Final[dict[str, type[Target]]] = {
         GroupsTarget,
         ChunkedTarget,
         SqlTarget,
+        DamagedTarget,
     )
 }

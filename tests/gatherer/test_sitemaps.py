@@ -255,11 +255,22 @@ def test_the_limits_hold() -> None:
         assert read(body, "", NOW).whole
     with patch.object(sitemaps, "MOST_BYTES", 300):
         assert 0 < len(read(body, "", NOW).entries) < 12
-    with patch.object(sitemaps, "MOST_TAGS", 20):
+    with patch.object(sitemaps, "MOST_TAGS", 15):
         found = read(body, "", NOW)
         assert (len(found.entries), found.whole) == (5, False)
-        lines = read(b"\n\n".join([b"x"] * 15 + [text]), "", NOW)
+        lines = read(b"\n\n".join([b"x"] * 10 + [text]), "", NOW)
         assert (len(lines.entries), lines.whole) == (5, False)
+        parts = b"<urlset><url><loc>" + b"<![CDATA[]]>" * 20 + b"/1</loc></url></urlset>"
+        assert (read(parts, "", NOW).entries, read(parts, "", NOW).whole) == ([], False)
+    with patch.object(sitemaps, "MOST_MARKS", 23):
+        assert (len(read(body, "", NOW).entries), read(body, "", NOW).whole) == (5, False)
+    odd = b"<urlset>" + b"".join(b"<url><loc>/%d&lt;&#65;</loc><lastmod>2024</lastmod></url>" % i for i in range(9))
+    with patch.object(sitemaps, "MOST_ODD", 4):
+        assert [e.address for e in read(odd, "", NOW).entries][:3] == ["/0<A", "/1<A", "/2&lt;&#65;"]
+    with patch.object(sitemaps, "MOST_ODD", 2):
+        dated = odd.replace(b"&lt;&#65;", b"").replace(b"2024", b"never", 2)
+        assert [e.lastmod for e in read(dated, "", NOW).entries] == [None] * 9
+        assert read(odd.replace(b"&lt;&#65;", b"").replace(b"2024", b"never", 1), "", NOW).entries[1].lastmod
     assert (
         read(f"<urlset><url><loc>http://a.example/{'x' * 20_000}</loc></url></urlset>".encode(), "", NOW).entries == []
     )

@@ -268,6 +268,18 @@ def test_without_a_base_only_absolute_urls_have_a_form() -> None:
     assert canonical("/x", "no base") is None
 
 
+@pytest.mark.parametrize("form", [1, 2])
+@pytest.mark.parametrize(
+    "name", ["a;sid=" + SESSION.lower(), ";sid=" + SESSION.lower(), f"(s({SESSION[:24].lower()}))"]
+)
+def test_a_session_in_the_name_of_a_host_stays(name: str, form: int) -> None:
+    """Without it the URL would be one of another site, and `http:///x` is `http://x/` by the standard."""
+    url = f"http://{name}/x"
+    assert canonical(url, None, ("sid",), False, form) == url
+    assert canonical(f"{url};sid={SESSION}/y", None, ("sid",), False, form) == f"{url}/y"
+    assert Joiner(url, ("sid",), False, form)("/y") == f"http://{name}/y"
+
+
 def test_only_the_given_session_parameters_are_removed() -> None:
     assert canonical("http://h/?sid=1&tok9=2", None, ("tok*",)) == "http://h/?sid=1"
     assert canonical("http://h/?sid=1", None, ()) == "http://h/?sid=1"

@@ -38,9 +38,12 @@ class Sessions:
     in_query: re.Pattern[str]
 
     def remove(self, href: str) -> str:
-        """A canonical URL without these parameters. What remains may have another canonical form."""
+        """A canonical URL without these parameters. What remains may have another canonical form.
+
+        The host is kept, whatever stands in it: `http://a;jsessionid=…/` is not the site `a`."""
         path, mark, query = self.remove_from_query(href).partition("?")
-        return self.in_path.sub("", path) + mark + query
+        root = path[: path.index("/", 8)]
+        return root + self.in_path.sub("", path[len(root) :]) + mark + query
 
     def remove_from_query(self, href: str) -> str:
         path, mark, query = href.partition("?")
