@@ -253,6 +253,13 @@ def test_no_command_is_left_out(name: str) -> None:
     assert [verb for verb in options() if f"gossamer {verb}" not in text] == []
 
 
+def test_lists_of_commands_cut_no_sentence() -> None:
+    for arguments in ([], ["graph"]):
+        shown = CliRunner().invoke(app, arguments, terminal_width=80).output
+        assert "Commands:" in shown
+        assert "..." not in shown.partition("Commands:")[2]
+
+
 # --- the reference -------------------------------------------------------------------------------------------
 
 

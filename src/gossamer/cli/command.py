@@ -3,6 +3,7 @@ and with words for the completion of the shell."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -12,6 +13,7 @@ from click.shell_completion import CompletionItem
 
 Verb = TypeVar("Verb", bound=Callable[..., None])
 
+_CLAUSE: Final = re.compile(r"[:;]|\. |, (?:and|so|or of)\b")
 PATH: Final = click.Path(path_type=Path)
 
 
@@ -45,8 +47,10 @@ class Group(click.Group):
 
 
 def command(verb: Callable[..., None]) -> click.Command:
-    """A command of the function's name; its docstring is the help."""
-    return click.command(verb.__name__, cls=Command, context_settings={"show_default": True})(verb)
+    """A command of the function's name; its docstring is the help, and its first clause stands in lists of commands."""
+    short = _CLAUSE.split((verb.__doc__ or "").partition("\n\n")[0])[0]
+    short = " ".join(short.split()).removesuffix(".") + "."
+    return click.command(verb.__name__, cls=Command, short_help=short, context_settings={"show_default": True})(verb)
 
 
 def argument(name: str, metavar: str, sentence: str, **more: Any) -> Callable[[Verb], Verb]:

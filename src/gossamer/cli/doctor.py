@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 @click.option("--url", help="Request this URL once, to see whether the line reaches it.")
 @flag("--json", "as_json", help="Print one JSON object.")
 def doctor(folder: Path | None, url: str | None, as_json: bool) -> None:
-    """Look at this machine, its name servers and the folder of a collection: what would hurt a crawl, and what to do.
+    """Look for what would hurt a crawl, and say what to mend: machine, name servers, line, collection.
 
     Only your name servers are asked, for names that do not exist, and only the URL that you give is requested. Exit
     code 1: something is wrong.

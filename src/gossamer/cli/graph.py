@@ -94,6 +94,7 @@ graph = Group(
     "graph",
     (make, show, convert),
     help="Generate a graph of a Web, show statistics of a graph, or convert lists of links.",
+    short_help="Make, show and convert graphs of a Web.",
 )
 
 
