@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from gossamer.base.ending import Ending
 from gossamer.cli.status_text import awaited_of, line_of, lines
 from gossamer.observe.crawl_status import CrawlStatus
@@ -35,16 +37,25 @@ def test_the_end_of_a_crawl_accounts_for_every_page_in_the_words_of_status() -> 
     assert any("max_delay" in line for line in printed)
 
 
-def test_the_ending_tells_when_the_crawl_can_be_resumed() -> None:
-    now = statistics(**ENDED)
-    assert any(
-        "800,000 pages may be requested at once" in line
-        for line in Report(now, Ending.DONE, False, "crawl", now).lines()
-    )
-    later = statistics(**ENDED | {"pending": 0, "waits_until": "2026-01-01 00:00:00"})
-    assert any(
-        "due at 2026-01-01 00:00:00" in line for line in Report(later, Ending.DONE, False, "crawl", later).lines()
-    )
+@pytest.mark.parametrize(
+    ("ending", "pending", "until", "told"),
+    [
+        (Ending.STOPPED, 3, "2026-01-01 00:00:00", "3 pages are pending"),
+        (Ending.TIME, 1, "", "1 page is pending"),
+        (Ending.TIME, 0, "2026-01-01 00:00:00", "the next page is due at 2026-01-01 00:00:00"),
+        (Ending.DONE, 3, "2026-01-01 00:00:00", "the next page is due at 2026-01-01 00:00:00"),
+        (Ending.DONE, 0, "", ""),
+    ],
+)
+def test_the_ending_and_status_tell_when_the_crawl_can_be_resumed(
+    ending: Ending, pending: int, until: str, told: str
+) -> None:
+    ended = statistics(**ENDED | {"ending": ending.value, "pending": pending, "waits_until": until})
+    report = list(Report(ended, ending, False, "crawl", ended).lines())
+    status = list(lines(CrawlStatus(ended, False, None), Path("crawl"), ended.time))
+    assert [line for line in status if "next:" in line] == ([f"  next: {told}"] if told else [])
+    resumed = f"  {told[:1].upper()}{told[1:]}: the same command resumes the crawl."
+    assert [line for line in report if "same command" in line] == ([resumed] if told else [])
 
 
 def test_a_fault_of_the_name_servers_is_shown_everywhere_and_only_then(tmp_path: Path) -> None:

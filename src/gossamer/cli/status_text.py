@@ -17,6 +17,7 @@ from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.manager.scores.made import LinkScores
 from gossamer.observe.account import account, bandwidth_line, part_lines, sentence, stamp
 from gossamer.observe.crawl_status import CrawlStatus
+from gossamer.observe.ending import next_line
 from gossamer.observe.statistics import IndexValue, Statistics, TimeLeft
 
 WIDTH: Final = 48
@@ -68,10 +69,8 @@ def _next(found: CrawlStatus) -> Iterator[str]:
     if found.running:
         yield f"  now: {'; '.join(filter(None, (awaited_of(found.statistics), next_of(found.statistics))))}"
         yield f"  time left: {left_of(left)}"
-    if found.ending and pages.pending:
-        yield f"  next: {plural(pages.pending, 'page')} may be requested at once"
-    elif ended is not None and ended.waits_until:
-        yield f"  next: the first waiting page is due at {ended.waits_until}"
+    elif line := next_line(pages, ended):
+        yield f"  next: {line}"
 
 
 def value_line(index: IndexValue) -> str:

@@ -14,7 +14,7 @@ from gossamer.base.outcomes import Aside
 from gossamer.base.units import human_size, human_time, plural
 from gossamer.collection.layout import shard_folder
 from gossamer.observe.account import account, bandwidth_line
-from gossamer.observe.statistics import Statistics
+from gossamer.observe.statistics import Ended, PageCounts, Statistics
 
 _CURES: Final = {
     Aside.FORBIDDEN_ADDRESS: "for sites of your own: --set harvester.allow_private=true",
@@ -65,10 +65,8 @@ class Report:
         for aside, cure in _CURES.items():
             if f"site: {aside.word}" in pages.why.waiting:
                 yield f"  {aside.word}: {cure}"
-        if pages.pending:
-            yield f"  {plural(pages.pending, 'page')} may be requested at once: the same command resumes the crawl."
-        elif ended is not None and ended.waits_until:
-            yield f"  The first waiting page is due at {ended.waits_until}; the same command then resumes the crawl."
+        if line := next_line(pages, ended):
+            yield f"  {line[0].upper()}{line[1:]}: the same command resumes the crawl."
 
     def _next(self) -> Iterator[str]:
         if not self.statistics.requests.visits:
@@ -80,6 +78,16 @@ class Report:
         yield f"  {gossamer} status {self.folder}"
         yield f"  {gossamer} sql {self.folder} \"select outcome, count(*) from visits where ask = 'page' group by 1\""
         yield f"  {gossamer} explain {self.folder} URL"
+
+
+def next_line(pages: PageCounts, ended: Ended | None) -> str:
+    """What a resumed crawl would begin with. A crawl that ended by itself had nothing due soon, though pages of sites
+    that rest for a minute count as pending."""
+    if ended is not None and ended.ending == Ending.DONE.value and ended.waits_until:
+        return f"the next page is due at {ended.waits_until}"
+    if pages.pending:
+        return f"{plural(pages.pending, 'page is', 'pages are')} pending"
+    return f"the next page is due at {ended.waits_until}" if ended is not None and ended.waits_until else ""
 
 
 def program() -> str:
