@@ -31,7 +31,7 @@ endif
 install: $(VENV)/installed
 
 # The wheel is made from the source archive, so that the archive is known to be complete.
-dist: $(VENV)/packages
+dist: $(VENV)/installed-dev
 	@rm -rf build dist
 	@$(BIN)/python -c 'from setuptools import build_meta; build_meta.build_sdist("dist")' >/dev/null
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist dist/gossamer-*.tar.gz
@@ -86,6 +86,7 @@ $(VENV)/packages: pyproject.toml requirements.lock | $(VENV)/bin/python
 	@echo "Installing into $(VENV) (once) ..."
 	@$(PIP) install --no-compile -r requirements.lock
 	@$(PIP) install --no-deps --no-build-isolation -e .
+	@$(PIP) uninstall --yes setuptools
 	@touch $@
 
 # The compiled kernels are made once here, so that the first crawl starts at once.

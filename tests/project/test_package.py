@@ -101,7 +101,8 @@ def test_the_pins_are_what_the_requirements_need() -> None:
     base, lab, dev = pins("requirements.lock"), pins("requirements-lab.lock"), pins("requirements-dev.lock")
     assert set(base) - {INSTALLER} == set(closure(BASE))
     assert set(lab) == set(closure(EXTRAS["lab"])) - set(base)
-    assert set(dev) == set(closure(EXTRAS["dev"])) - set(base) - set(lab)
+    assert set(dev) - {INSTALLER} == set(closure(EXTRAS["dev"])) - set(base) - set(lab)
+    assert dev[INSTALLER] == base[INSTALLER], "the base does without it, once it is installed"
 
 
 @pytest.mark.parametrize("file", sorted(path.name for path in ROOT.glob("requirements*.lock")))
