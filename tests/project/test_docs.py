@@ -17,7 +17,7 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import Final
 
 import pytest
 from click.testing import CliRunner
@@ -32,7 +32,9 @@ from gossamer.config.presets import PRESETS
 from gossamer.config.values import known, write
 from gossamer.manager.value import Value
 from gossamer.robots import Rules
+from gossamer.tools import samples
 from gossamer.tools.reference import COUNTED, ENVIRONMENT, EXITS, LINKS, STATES, reference, verbs
+from gossamer.tools.samples import FENCE, Block
 from gossamer.urls import Scope
 from gossamer.web.fetch.request import request_fields
 from gossamer.webs.checker import LOG_FORMAT
@@ -42,35 +44,19 @@ from tests.support.timing import COMMAND
 DOCS: Final = {name: ROOT / name for name in ("README.md", "SECURITY.md")} | {
     str(path.relative_to(ROOT / "docs")): path for path in sorted((ROOT / "docs").rglob("*.md"))
 }
-MANUAL: Final = tuple(re.findall(r"\]\((manual/[\w-]+[.]md)\)", DOCS["manual.md"].read_text()))
-"""The pages of the manual, in the order of its index."""
-RUN: Final = (*MANUAL, "webmasters.md", "README.md")
+MANUAL: Final = tuple(samples.pages())
+RUN: Final = (*MANUAL, "webmasters.md", "deploy.md", "README.md")
 PAGES: Final = 150
 """Maximum pages of a crawl of the demonstration Web."""
-FENCE: Final = re.compile(r"^```(\w*)([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-class Block(NamedTuple):
-    """A fenced code block of a document."""
-
-    document: str
-    line: int
-    language: str
-    mark: str
-    text: str
-
-    def __str__(self) -> str:
-        return f"{self.document}:{self.line}"
 
 
 def blocks(*names: str) -> Iterator[Block]:
     for name in names:
-        text = DOCS[name].read_text()
-        for found in FENCE.finditer(text):
-            yield Block(name, text.count("\n", 0, found.start()) + 1, found[1], found[2].strip(), found[3])
+        yield from samples.blocks(DOCS[name], name)
 
 
 SHOWN: Final = [b for b in blocks(*RUN) if b.language in ("sh", "python") and b.mark != "not-run"]
+SAMPLES, ORPHANS = samples.shown(list(blocks(*RUN)))
 
 
 # --- what is shown is run ------------------------------------------------------------------------------------
@@ -137,11 +123,15 @@ def test_what_the_docs_show_works(block: Block, place: Path) -> None:
         code, output = run([sys.executable, "-c", block.text], place)
     assert code == 0, output
     assert "Traceback" not in output
+    for sample in SAMPLES.get(block, []):
+        assert samples.missing(sample.text, output) == [], f"{sample} shows what the command does not print:\n{output}"
 
 
 def test_few_blocks_are_not_run() -> None:
     unrun = [b for b in blocks(*RUN) if b.mark == "not-run"]
-    assert {b.mark for b in blocks(*RUN)} == {"", "not-run"}
+    assert {b.mark for b in blocks(*RUN) if b.language != "text"} == {"", "not-run"}
+    assert sum(map(len, SAMPLES.values())) > 10
+    assert [str(b) for b in ORPHANS] == [], "no block before it is run: mark it `text example`"
     assert len(unrun) < len(SHOWN) / 2
     assert len(SHOWN) > 20
 
@@ -247,7 +237,7 @@ def test_every_document_can_be_reached_from_the_readme() -> None:
     assert {name for name in DOCS if name.startswith("manual/")} == set(MANUAL), "the index has every page"
 
 
-@pytest.mark.parametrize("name", ["README.md", "reference.md"])
+@pytest.mark.parametrize("name", ["manual.md", "reference.md"])
 def test_no_command_is_left_out(name: str) -> None:
     text = DOCS[name].read_text()
     assert [verb for verb in options() if f"gossamer {verb}" not in text] == []
@@ -284,7 +274,7 @@ def test_exit_codes_and_environment_are_complete() -> None:
     sources = "\n".join(path.read_text() for path in (ROOT / "src").rglob("*.py"))
     asked = set(re.findall(r'environ(?:\.get\(|\[)"(\w+)"', sources))
     assert asked - {"GOSSAMER_RECORD", "PYTHONPATH"} == set(ENVIRONMENT), "for tests, and Python's own"
-    for name in ("manual/trouble.md", "README.md"):
+    for name in ("manual/trouble.md", "manual.md"):
         said = DOCS[name].read_text()
         assert all(re.search(rf"\b{code}\b", said) for code in EXITS)
 
