@@ -117,6 +117,18 @@ def test_the_image_crawls_and_sigterm_stops_it(image: Root) -> None:
     assert image.inside("/data/demo/crawl.toml").stat().st_uid == 10001
 
 
+def test_sigterm_ends_the_first_process_before_a_crawl_listens() -> None:
+    if reason := can_build():
+        pytest.skip(f"no namespace can be made: {reason}")
+    code = "import time; from gossamer import cli; cli._run = lambda: time.sleep(print(flush=True) or 600); cli.main()"
+    words = ("unshare", "--pid", "--fork", "--kill-child", sys.executable, "-c", code)
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        os.kill(first_process(process.pid), signal.SIGTERM)
+        assert process.wait(WITHIN) == 128 + signal.SIGTERM
+
+
 def first_process(unshare: int) -> int:
     """The process that is number 1 in its namespace: the child of `unshare`, as numbered here."""
     (child,) = Path(f"/proc/{unshare}/task/{unshare}/children").read_text().split()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import signal
 import sys
 from typing import Final
 
@@ -38,6 +40,8 @@ def main() -> None:
     """Exit codes: 0 done, 1 fault, 2 usage, 3 locked, 4 disk or memory, 130 interrupted after a clean stop, 141 nobody
     reads the output."""
     guard()
+    if os.getpid() == 1:  # in a container: the system drops signals to its first process unless it handles them
+        signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:
         _run()
     except KeyboardInterrupt:
