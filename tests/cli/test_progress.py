@@ -213,6 +213,17 @@ def test_what_goes_on_is_shown_before_there_are_statistics() -> None:
     assert shown(stream) == []
 
 
+def test_how_far_it_is_is_never_cut(monkeypatch: pytest.MonkeyPatch) -> None:
+    what = "compiling the kernels of a crawl, once for this version and processor, on two cores"
+    for width in (40, 60, 80, 200):
+        window(monkeypatch, width, 24)
+        stream = Terminal()
+        Progress(stream, lambda: 5.0).doing(what, 0.4)
+        (row,) = shown(stream, width)
+        assert ": 40 %, 0.00 s" in row
+        assert row.startswith("    now ⠋ compiling the")
+
+
 def test_after_a_pause_the_terminal_is_clear_for_other_output() -> None:
     stream = Terminal()
     with Progress(stream) as progress:

@@ -146,7 +146,7 @@ def legend_of(pages: PageCounts) -> Text:
 def activity_of(activity: Activity, now: float, width: int) -> Text:
     """A spinner, what is being done, how far it is, and for how long."""
     spin = SPINNER[int(5 * (now - activity.since)) % len(SPINNER)]
-    text = Text(f"{spin} {activity.text(now)} ", "bold")
+    text = Text(f"{spin} {activity.text(now, width - 3)} ", "bold")
     room = min(40, width - len(text))
     if activity.part is not None and room >= 10:
         done = round(room * min(1.0, max(0.0, activity.part)))

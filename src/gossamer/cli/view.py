@@ -28,9 +28,12 @@ class Activity:
     since: float
     """Monotonic time."""
 
-    def text(self, now: float) -> str:
+    def text(self, now: float, width: int = 1_000) -> str:
+        """In at most `width` columns: what is done is cut, how far it is not."""
         part = "" if self.part is None else f" {100 * self.part:.0f} %,"
-        return f"{for_screen(self.what)}:{part} {human_time(now - self.since)}"
+        far = f":{part} {human_time(now - self.since)}"
+        what, room = for_screen(self.what), max(10, width - len(far))
+        return (what if len(what) <= room else f"{what[: room - 1]}…") + far
 
 
 @dataclass(frozen=True, slots=True)
