@@ -17,7 +17,7 @@ import pytest
 
 from gossamer.base.errors import UsageError
 from gossamer.cli import main
-from gossamer.cli.crawl import user_settings
+from gossamer.cli.contact import user_settings
 from gossamer.collection import layout, lock, manifest
 from gossamer.collection.layout import shard_folder
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare

@@ -59,7 +59,8 @@ class Crawl:
             limit = LIMITS.depth_dynamic if flags & PageFlag.DYNAMIC else LIMITS.depth_static
             deep = depth > limit
             state = State.EXCLUDED if deep or self.random.random() < 0.1 else State.PENDING
-            reason = Reason.DEPTH if deep else Reason.ROBOTS if state == State.EXCLUDED else Reason.NONE
+            shut = self.random.choice([Reason.ROBOTS, Reason.UNLISTED]) if state == State.EXCLUDED else Reason.NONE
+            reason = Reason.DEPTH if deep else shut
             origin = self.random.randrange(8)
             values = {"state": state, "reason": reason, "flags": flags, "depth": depth, "origin": origin}
             for name, value in values.items():
@@ -150,10 +151,12 @@ class Crawl:
     def link(self, source: dict[str, int], target: dict[str, int], kind: int) -> int:
         same = source["origin"] // 2 == target["origin"] // 2
         depth = source["depth"] + (kind != LinkKind.REDIRECT) if same else 0
-        if depth >= target["depth"]:
+        out = target["reason"] if target["state"] == State.EXCLUDED else None
+        unlisted = out == Reason.UNLISTED and kind == LinkKind.REDIRECT
+        if depth >= target["depth"] and not unlisted:
             return 0
-        target["depth"] = depth
-        if target["state"] == State.EXCLUDED and target["reason"] == Reason.DEPTH and depth <= target["limit"]:
+        target["depth"] = depth = min(depth, target["depth"])
+        if (out == Reason.DEPTH or unlisted) and depth <= target["limit"]:
             target["state"], target["reason"] = State.PENDING, 0
             return 1
         return 0

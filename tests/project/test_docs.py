@@ -24,7 +24,7 @@ from click.testing import CliRunner
 
 from gossamer import __version__, config
 from gossamer.base.errors import GossamerError
-from gossamer.base.model import Counted, LinkKind, Outcome, State, VisitFlag
+from gossamer.base.model import Counted, LinkKind, Outcome, Reason, State, VisitFlag
 from gossamer.base.units import Duration
 from gossamer.cli import app
 from gossamer.config import Settings
@@ -383,6 +383,13 @@ def test_the_glossary_has_a_sentence_for_each_word() -> None:
         "profit",
     ):
         assert re.search(rf"\b{needed}\b", words), needed
+
+
+def test_glossary_and_reference_have_every_reason_for_exclusion() -> None:
+    (said,) = re.findall(r"^\| \*\*excluded\*\* \| (.+) \|$", DOCS["glossary.md"].read_text(), re.MULTILINE)
+    words = {reason.word for reason in Reason if reason is not Reason.NONE}
+    assert set(re.findall(r"`(\w+)` \(", said)) == words
+    assert {row[0] for row in rows("reference.md", "Reasons why a page is excluded:")} == words
 
 
 def test_the_version_of_the_project_is_one() -> None:

@@ -248,6 +248,7 @@ class Reason(Worded):
     REJECTED = 3
     TRAP = 4
     REDIRECTS = 5
+    UNLISTED = 6
 
     @property
     def sentence(self) -> str:
@@ -263,4 +264,8 @@ REASONS: Final = {
     ),
     Reason.TRAP: "Its URL repeats a path segment or a parameter more often than seeder.repeats allows.",
     Reason.REDIRECTS: "It was found only behind more than ten consecutive redirects.",
+    Reason.UNLISTED: (
+        "Only links lead to it, and by seeder.follow only seeds, or what sitemaps list, are fetched (--only-list, "
+        "--only-sitemaps)."
+    ),
 }

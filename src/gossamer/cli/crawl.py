@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-import json
-import os
 import sys
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gossamer.base.errors import StorageError, UsageError
 from gossamer.base.escape import for_json
-from gossamer.cli.command import PATH, argument, command, flag, settings_keys
+from gossamer.cli.command import PATH, argument, command, flag, folders, settings_keys
+from gossamer.cli.short import changes_of, short_names
+
+if TYPE_CHECKING:
+    from gossamer.crawl.run import CrawlRequest, Report
 
 
 @command
-@argument("folder", "DIR", "Folder of the collection; created if it does not exist, resumed otherwise.")
+@argument(
+    "words",
+    "[DIR] [URL]...",
+    "URLs to start from, and the folder of the collection: created if it does not exist, resumed otherwise. Without "
+    "DIR, it is named after the host of the first URL.",
+    type=str,
+    nargs=-1,
+    required=True,
+    shell_complete=folders,
+)
 @click.option("--seed", multiple=True, help="URL to start from; repeatable.")
 @click.option("--seeds", type=PATH, multiple=True, help="File of URLs, one per line; repeatable.")
 @flag("--demo", help="Serve the demonstration Web and crawl it.")
@@ -30,9 +43,7 @@ from gossamer.cli.command import PATH, argument, command, flag, settings_keys
     shell_complete=settings_keys,
     help="Change one setting; repeatable.",
 )
-@click.option("--contact", help="Mail address or Web page of the person who runs the crawl.")
-@click.option("--workers", type=click.IntRange(min=1), help="Worker processes; default: one per core.")
-@click.option("--bandwidth", metavar="SPEED", help="Bytes per second to use at most (2MB/s); 0: no limit.")
+@short_names
 @click.option("--pages", type=click.IntRange(min=1), help="Stop after this many stored pages.")
 @click.option("--for", "for_", metavar="TIME", help="Stop after this time (10min).")
 @click.option("--patience", metavar="TIME", default="1min", help="End when no request is due within this time.")
@@ -41,16 +52,13 @@ from gossamer.cli.command import PATH, argument, command, flag, settings_keys
 @click.option("--demo-log", type=PATH, help="With --demo or --hostile: write the access log of that Web here.")
 @flag("--json", "as_json", help="Print the result as one JSON object.")
 def crawl(
-    folder: Path,
+    words: tuple[str, ...],
     seed: tuple[str, ...],
     seeds: tuple[Path, ...],
     demo: bool,
     hostile: bool,
     config: Path | None,
     settings: tuple[str, ...],
-    contact: str | None,
-    workers: int | None,
-    bandwidth: str | None,
     pages: int | None,
     for_: str | None,
     patience: str,
@@ -58,11 +66,13 @@ def crawl(
     log_level: str,
     demo_log: Path | None,
     as_json: bool,
+    **short: Any,
 ) -> None:
-    """Crawl into DIR: start a crawl, or resume it where it stopped."""
+    """Crawl the sites of URLs into DIR: start a crawl, or resume it where it stopped."""
     from gossamer.base.ending import Ending
+    from gossamer.cli.contact import can_ask
     from gossamer.cli.options import time_of
-    from gossamer.cli.progress import Progress
+    from gossamer.cli.place import placed
     from gossamer.cli.view import folded
     from gossamer.crawl.start import CrawlRequest
     from gossamer.observe.ending import program
@@ -73,27 +83,21 @@ def crawl(
     if demo and hostile:
         raise UsageError("--demo and --hostile cannot be combined", "Crawl each Web into its own folder.")
     web = DemoWeb() if demo else HostileWeb() if hostile else None
-    own = {"contact": contact, "workers": workers, "bandwidth": bandwidth}
-    changes = [f"harvester.{name}={json.dumps(value)}" for name, value in own.items() if value is not None]
+    folder, named = placed(words, lambda line: print(line, file=sys.stderr))
     request = CrawlRequest(
         folder,
-        seed,
+        (*named, *seed),
         seeds,
         None if web is None else partial(served, web, log=demo_log),
         config,
-        (*settings, *changes),
+        (*settings, *changes_of(short)),
         pages,
         None if for_ is None else time_of("--for", for_),
         time_of("--patience", patience),
         log,
         log_level,
-        user_settings(),
     )
-    with Progress(sys.stderr) as progress:
-        progress.doing("starting")
-        from gossamer.crawl.run import run  # takes half of a second
-
-        report = run(request, progress)
+    report = _run(request, may_ask=can_ask())
     if as_json:
         print(for_json(report.statistics.to_json()))
     else:
@@ -107,7 +111,21 @@ def crawl(
         sys.exit(StorageError.exit_code)
 
 
-def user_settings() -> Path:
-    """The settings file for all crawls of this user: the place to write the contact once."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(home) / "gossamer" / "crawl.toml"
+def _run(request: CrawlRequest, may_ask: bool) -> Report:
+    """Runs the crawl. If its contact is missing, asks for it once."""
+    from gossamer.cli.contact import asked, user_settings
+    from gossamer.cli.progress import Progress
+    from gossamer.config.values import write
+    from gossamer.crawl.start import NoContactError
+
+    try:
+        with Progress(sys.stderr) as progress:
+            progress.doing("starting")
+            from gossamer.crawl.run import run  # takes half of a second
+
+            return run(replace(request, user_settings=user_settings()), progress)
+    except NoContactError:
+        if not may_ask:
+            raise
+    contact = f"harvester.contact={write(asked(user_settings()))}"
+    return _run(replace(request, changes=(*request.changes, contact)), may_ask=False)

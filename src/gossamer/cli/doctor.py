@@ -45,7 +45,7 @@ def doctor(folder: Path | None, url: str | None, as_json: bool) -> None:
 
 def _patient(folder: Path | None, url: str | None) -> Patient:
     from gossamer import config, urls
-    from gossamer.cli.crawl import user_settings
+    from gossamer.cli.contact import user_settings
     from gossamer.collection.layout import SETTINGS, require_collection
     from gossamer.config.settings import Settings
     from gossamer.crawl.start import with_contact

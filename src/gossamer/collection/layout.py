@@ -70,7 +70,7 @@ def require_collection(folder: Path) -> None:
     if not is_collection(folder):
         raise UsageError(
             f"{folder} is not a collection: it has no {shard_folder(Path()) / MANIFEST}",
-            "Name the folder that was given to `gossamer crawl`, or start a crawl there: gossamer crawl DIR --seed URL",
+            "Name the folder that was given to `gossamer crawl`, or start a crawl there: gossamer crawl DIR URL",
         )
 
 

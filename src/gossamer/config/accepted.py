@@ -102,6 +102,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.preset": ("research", "archive", "news", "general"),
     "manager.index_value": ("sum", "minimum"),
     "manager.weights": SCORES,
+    "seeder.follow": ("links", "sitemaps", "none"),
     "harvester.families": ("ipv4", "ipv6"),
 }
 # fmt: on
@@ -146,6 +147,8 @@ def check_together(section: str, values: Any) -> None:
                 other = seen.setdefault(extension, name)
                 if other != name:
                     raise Wrong(f"{extension!r} is in {other} and in {name}; an extension has one class", extension)
+        if values.follow == "sitemaps" and not values.sitemaps:
+            raise Wrong('follow = "sitemaps" needs sitemaps = true', "follow")
     if section == "gatherer":
         for tag in values.keep:
             if tag in values.drop:

@@ -63,17 +63,28 @@ def _parsed(text: str, name: str) -> dict[str, object]:
 
 
 def override(settings: Settings, assignments: Iterable[str]) -> Settings:
-    """Applies assignments like `harvester.wait=5s`. Values are TOML; texts need no quotes, and lists may be `a,b`."""
+    """Applies assignments like `harvester.wait=5s`. Values are TOML; texts need no quotes, and lists may be `a,b`.
+    `seeder.reject+=x` adds to a list what it does not have."""
     for assignment in assignments:
         key, equals, text = (piece.strip() for piece in assignment.partition("="))
+        key, adds = key.removesuffix("+").rstrip(), key.endswith("+")
         section, dot, name = key.partition(".")
         if not (equals and dot and name):
             raise UsageError(
                 f"--set {assignment}: not of the form section.key=value", "Example: --set harvester.wait=5s"
             )
-        tree = {section: {name: _bare(key, text)}}
-        settings = _apply(settings, tree, _Source(f"--set {assignment}"))
+        value = _bare(key, text)
+        if adds and key in known():
+            value = _added(getattr(getattr(settings, section), name), value, assignment)
+        settings = _apply(settings, {section: {name: value}}, _Source(f"--set {assignment}"))
     return settings
+
+
+def _added(before: object, more: object, assignment: str) -> object:
+    """A list, with what is new of another one."""
+    if not (isinstance(before, tuple) and isinstance(more, list)):
+        raise UsageError(f"--set {assignment}: not a list, so nothing can be added to it", "Use = instead of +=.")
+    return [*before, *(each for each in dict.fromkeys(more) if each not in before)]
 
 
 def from_json(text: str) -> Settings:

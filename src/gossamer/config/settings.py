@@ -125,6 +125,10 @@ class SeederSettings:
     to."""
     depth_dynamic: int = 5
     """Maximum depth of dynamic pages."""
+    follow: str = "links"
+    """What becomes a page, besides seeds: "links" (what pages link to and what sitemaps list), "sitemaps" (only what
+    sitemaps list) or "none". Targets of redirects become pages in any case. Other targets of links are known and
+    excluded."""
     url_length: int = 2_000
     """Maximum length of a URL, in bytes of its canonical form."""
     repeats: int = 2
@@ -179,6 +183,10 @@ class SeederSettings:
     """Extensions of source code, scripts and style sheets. Links to them are counted and not fetched."""
     archives: tuple[str, ...] = _ARCHIVES
     """Extensions of archives. Links to them are counted and not fetched."""
+
+    @property
+    def reads_sitemaps(self) -> bool:
+        return self.sitemaps and self.follow != "none"
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,6 +37,7 @@ CONCERNED: Final = frozenset(
     for name in (
         "depth_static",
         "depth_dynamic",
+        "follow",
         "domains",
         "ports",
         "accept",
@@ -53,6 +54,7 @@ OF_NAMES: Final = frozenset(
     f"harvester.{name}" for name in ("allow_private", "forbidden", "resolve", "resolvers", "families")
 )
 """Settings about the addresses of names, and which addresses are allowed."""
+_BY_SETTINGS: Final = (Reason.DEPTH, Reason.REJECTED, Reason.TRAP, Reason.UNLISTED)
 _AT_ONCE: Final = 1_000 * PER_BLOCK
 
 
@@ -72,7 +74,8 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
     changed, store, found = {setting_of(line) for line in differences}, crawl.store, Settled()
     if changed & {*CONCERNED, ANOTHER_VERSION}:
         classes = bool(changed & {*_CLASSES, ANOTHER_VERSION})
-        found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store.urls, classes)))
+        follows = "seeder.follow" in changed
+        found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store.urls, classes, follows)))
     if changed & OF_NAMES:
         sites = failed_names(crawl.desk, crawl.clock.wall()).tolist()
         crawl.ask_names_again(sites)
@@ -83,18 +86,19 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
     return found
 
 
-def reconsider(desk: Desk, texts: BlockFile, classes: bool = False) -> list[Verdict]:
+def reconsider(desk: Desk, texts: BlockFile, classes: bool = False, follows: bool = False) -> list[Verdict]:
     """Verdicts on the pages for which something changes. `classes`: also checks whether pages that are not judged have
-    become dynamic, or static."""
+    become dynamic, or static. `follows`: `seeder.follow` has changed."""
     page = desk.columns.page
     state, reason = page.state[: page.count], page.reason[: page.count]
     open_now = (state == State.PENDING) | (state == State.WAITING)
-    ours = open_now | (state == State.EXCLUDED) & np.isin(reason, (Reason.DEPTH, Reason.REJECTED, Reason.TRAP))
+    ours = open_now | (state == State.EXCLUDED) & np.isin(reason, _BY_SETTINGS)
     looked_at = np.arange(page.count) if classes else np.flatnonzero(ours)
     verdicts: list[Verdict] = []
     for at in range(0, len(looked_at), _AT_ONCE):
         pages = looked_at[at : at + _AT_ONCE]
-        for number, (why, becomes) in zip(pages.tolist(), _judged(desk, pages, texts.read_many(pages)), strict=True):
+        judged = _judged(desk, pages, texts.read_many(pages), follows)
+        for number, (why, becomes) in zip(pages.tolist(), judged, strict=True):
             before = int(reason[number]) if state[number] == State.EXCLUDED else int(Reason.NONE)
             if ours[number] and why != before:
                 verdicts.append(Verdict(number, State.EXCLUDED if why else State.PENDING, why, becomes))
@@ -103,12 +107,13 @@ def reconsider(desk: Desk, texts: BlockFile, classes: bool = False) -> list[Verd
     return verdicts
 
 
-def _judged(desk: Desk, pages: Array, texts: list[bytes]) -> list[tuple[int, int]]:
+def _judged(desk: Desk, pages: Array, texts: list[bytes], follows: bool) -> list[tuple[int, int]]:
     """For each of these pages: why it is not wanted now, and DYNAMIC or STATIC if its class has changed."""
     seeder, columns = desk.settings.seeder, desk.columns.page
     flags, depths = columns.flags[pages].tolist(), columns.depth[pages].tolist()
+    unlisted = _unlisted(desk, pages, follows).tolist()
     found = []
-    for text, flag, depth in zip(texts, flags, depths, strict=True):
+    for text, flag, depth, out in zip(texts, flags, depths, unlisted, strict=True):
         of = desk.scope.classes.of(text.decode())
         too_deep = depth > (seeder.depth_dynamic if of.dynamic else seeder.depth_static)
         was_dynamic, becomes = flag & PageFlag.DYNAMIC != 0, 0
@@ -116,6 +121,8 @@ def _judged(desk: Desk, pages: Array, texts: list[bytes]) -> list[tuple[int, int
             becomes = int(VerdictFlag.DYNAMIC if of.dynamic else VerdictFlag.STATIC)
         if flag & PageFlag.SEED:  # always wanted
             why = Reason.NONE
+        elif out:
+            why = Reason.UNLISTED
         elif not of.page or _rejected(desk.scope, text):
             why = Reason.REJECTED
         elif desk.scope.entraps(text.decode()):
@@ -124,6 +131,17 @@ def _judged(desk: Desk, pages: Array, texts: list[bytes]) -> list[tuple[int, int
             why = Reason.DEPTH if too_deep else Reason.NONE
         found.append((int(why), becomes))
     return found
+
+
+def _unlisted(desk: Desk, pages: Array, follows: bool) -> Array:
+    """Whether only links lead to a page, and links make no pages. When this begins, all pages are out that no redirect
+    leads to; later, pages that were out stay out, until a sitemap or a redirect opens them."""
+    page, follow = desk.columns.page, desk.settings.seeder.follow
+    if follow == "none" and follows:
+        out: Array = page.flags[pages] & int(PageFlag.HOPS) == 0
+    else:
+        out = (page.reason[pages] == int(Reason.UNLISTED)) & (follow != "links")
+    return out
 
 
 def _rejected(scope: urls.Scope, text: bytes) -> bool:

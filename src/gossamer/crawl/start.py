@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
@@ -27,11 +28,18 @@ FIXED: Final = {
     "seeder.transform": "the URLs of its pages were made with it",
     "seeder.url_form": "the URLs of its pages were made in that form",
     "harvester.agent": "the robots.txt rules that it has were read for that name",
+    'seeder.follow: "links" -> "sitemaps"': "it is not stored which of its pages sitemaps list",
 }
-"""Settings that cannot change once the collection has pages, and why."""
+"""Settings that cannot change, or changes that cannot be made, once the collection has pages, and why."""
 
+
+_SITE: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:[:/].*)?")
 
 Say = Callable[[str], None]
+
+
+class NoContactError(UsageError):
+    """The crawl leaves this machine, and nobody can be reached about it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,9 +105,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
     for complaint in seeds.complaints:
         say(f"skipped: {complaint}")
     if new and not seeds.urls:
-        raise UsageError(
-            f"no usable seed for {folder}", "Give --seed URL or --seeds FILE, or try the demonstration Web with --demo."
-        )
+        raise UsageError(f"no usable seed for {folder}", _seed_cure(folder, seeds))
     settings = _with_ports(_with_domains(settings, () if new else _domains_before(folder, stored), seeds), seeds)
     _note_outside(settings, seeds, say)
     effective = _with_trusted(_with_addresses(settings, local), folder)
@@ -114,13 +120,23 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
     return Prepared(effective, seeds, None if keep else config.dump(settings).encode(), tuple(changed))
 
 
+def _seed_cure(folder: Path, seeds: Seeds) -> str:
+    """How to give seeds. A name like "example.org" that is no folder yet was meant as the site."""
+    if not seeds.complaints and not folder.exists() and _SITE.fullmatch(str(folder)):
+        return f"{folder} is the folder to crawl into. To crawl the site: gossamer crawl https://{folder}"
+    return (
+        "Name a URL (gossamer crawl DIR https://example.org), give --seeds FILE, or try the demonstration Web with "
+        "--demo."
+    )
+
+
 def _check_empty(folder: Path) -> None:
     path = folder / SETTINGS
     begun = {path, path.with_name(path.name + disk.TEMPORARY), shard_folder(folder)}
     if folder.exists() and (not folder.is_dir() or set(folder.iterdir()) - begun):
         raise UsageError(
             f"{folder} is not a collection, and not empty",
-            "Name a new or an empty folder, or the folder of a collection.",
+            "Name a new or an empty folder, or the folder of a collection: gossamer crawl DIR https://example.org",
         )
 
 
@@ -176,7 +192,7 @@ def _note_outside(settings: Settings, seeds: Seeds, say: Callable[[str], None]) 
 
 def _refuse_fixed(changed: list[str], folder: Path) -> None:
     for line in changed:
-        reason = FIXED.get(line.partition(":")[0])
+        reason = FIXED.get(line.partition(":")[0], FIXED.get(line))
         if reason:
             raise UsageError(
                 f"{line}: cannot change in a collection that has pages: {reason}",
@@ -221,7 +237,7 @@ def _with_usual(settings: Settings, local: LocalWeb, named: set[str]) -> Setting
 def _named(request: CrawlRequest) -> set[str]:
     """Settings that the user has set, even if to the default."""
     files = [path for path in (request.config, request.folder / SETTINGS) if path is not None and path.exists()]
-    given = {change.partition("=")[0].strip() for change in request.changes}
+    given = {change.partition("=")[0].rstrip("+ ").strip() for change in request.changes}
     return given.union(*(config.named(path) for path in files))
 
 
@@ -229,7 +245,7 @@ def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:
     hosts = tuple(dict.fromkeys(urls.host(seed) for seed in seeds))
     if settings.harvester.contact or settings.harvester.about or only_loopback(settings, hosts):
         return
-    raise UsageError(
+    raise NoContactError(
         "a crawl beyond this machine needs a contact: site operators must be able to reach you",
         'Give --contact you@example.org, or set harvester.contact = "you@example.org" in crawl.toml,'
         " or once for all crawls in ~/.config/gossamer/crawl.toml.",

@@ -18,6 +18,8 @@ A redirect counts the consecutive redirects on the path by which its page was fi
 more than `MOST_REDIRECTS` is excluded, with the greatest depth; any other path to it is shorter, and opens it. So a
 chain of redirects ends (`a_chain_of_redirects_ends`), though no step of it is a click.
 
+A page that is excluded because links make no pages (`seeder.follow`) is opened by a redirect that leads to it.
+
 `counts` is the account of all known pages: by state, and within a state by the outcome of pages that wait or are done,
 by the reason of pages that are excluded. Invariants, each a property test of the same name: known is pending and
 waiting and done and excluded; the account equals the columns.
@@ -43,6 +45,7 @@ _NONE, _REDIRECT = np.uint32(NONE), int(LinkKind.REDIRECT)
 _PENDING, _WAITING = int(State.PENDING), int(State.WAITING)
 _DONE, _EXCLUDED = int(State.DONE), int(State.EXCLUDED)
 _DEPTH, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
+_UNLISTED = int(Reason.UNLISTED)
 _LONGEST: Final = float(LONGEST_PAUSE)
 _DYNAMIC, _SEED, _JUDGED = np.uint8(PageFlag.DYNAMIC), np.uint8(PageFlag.SEED), np.uint8(PageFlag.JUDGED)
 _NOT_DYNAMIC, _NOT_ASSIGNED = np.uint8(0xFF ^ PageFlag.DYNAMIC), np.uint8(0xFF ^ PageFlag.ASSIGNED)
@@ -195,17 +198,18 @@ def _approach(
     for j in range(len(targets)):
         target, redirect = targets[j], kinds[j] & 15 == _REDIRECT
         hops = (flags[source] >> HOPS_SHIFT) + 1 if redirect else 0
-        if depths[target] == 0 or hops > MOST_REDIRECTS:
+        unlisted = redirect and state[target] == _EXCLUDED and reason[target] == _UNLISTED
+        if (depths[target] == 0 and not unlisted) or hops > MOST_REDIRECTS:
             continue
         depth = 0
         if site[origin[source]] == site[origin[target]]:
             depth = min(depths[source] + (0 if redirect else 1), _DEEPEST)
-        if depth >= depths[target]:
+        if depth >= depths[target] and not unlisted:
             continue
-        depths[target] = depth
+        depths[target] = depth = min(depth, depths[target])
         flags[target] = (flags[target] & _WITHOUT_HOPS) | np.uint8(hops << HOPS_SHIFT)
         limit = depth_dynamic if flags[target] & _DYNAMIC else depth_static
-        too_far = reason[target] == _DEPTH or reason[target] == _REDIRECTS
+        too_far = unlisted or reason[target] == _DEPTH or reason[target] == _REDIRECTS
         if state[target] == _EXCLUDED and too_far and depth <= limit:
             _move(pages, counts, target, _PENDING, 0)
             opened += 1

@@ -43,10 +43,10 @@ for links from other sites: those come first where depth counts, and everything 
 
 # plain numbers: numpy takes 10 µs to read a member of an enum, and kernels cannot
 _DYNAMIC, _WWW = int(LinkFlag.DYNAMIC), int(LinkFlag.WWW)
-_REDIRECT, _SITEMAP = int(LinkKind.REDIRECT), int(LinkKind.SITEMAP)
+_REDIRECT, _SEED, _SITEMAP = int(LinkKind.REDIRECT), int(LinkKind.SEED), int(LinkKind.SITEMAP)
 _PAGE_DYNAMIC = int(PageFlag.DYNAMIC)
 _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
-_TOO_DEEP, _REDIRECTS = int(Reason.DEPTH), int(Reason.REDIRECTS)
+_TOO_DEEP, _REDIRECTS, _UNLISTED = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.UNLISTED)
 _DEEPEST = 255
 _SITE_FULL, _COLLECTION_FULL = int(Counted.SITE_FULL), int(Counted.COLLECTION_FULL)
 _DOMAIN_FULL: Final = NONE - 1
@@ -64,12 +64,14 @@ class SeederLimits:
     depth_dynamic: int
     per_domain: Room
     """Sites and pages of a registrable domain that nobody vouches for."""
+    follow: bool = True
+    """Whether links make pages. If not, the targets of links are known and excluded, except those of redirects."""
 
     @staticmethod
     def of(settings: Settings) -> SeederLimits:
         s, c = settings.seeder, settings.collection
-        per_domain = Room.of(settings)
-        return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, s.depth_static, s.depth_dynamic, per_domain)
+        depths, follow = (s.depth_static, s.depth_dynamic), s.follow == "links"
+        return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, *depths, Room.of(settings), follow)
 
     def of_seeds(self) -> SeederLimits:
         """The same for seeds: the user vouches for their domains."""
@@ -123,6 +125,7 @@ def make_pages(
         limits.per_domain.pages,
         limits.depth_static,
         limits.depth_dynamic,
+        limits.follow,
         found.visit,
         targets,
         counted,
@@ -254,6 +257,7 @@ def _number(
     per_domain: int,
     depth_static: int,
     depth_dynamic: int,
+    follow: bool,
     visit: Array,
     targets: Array,
     counted: Array,
@@ -301,6 +305,7 @@ def _number(
             hops, depth = 0, _DEEPEST
         dynamic = flags[link] & _DYNAMIC != 0
         too_deep = depth > (depth_dynamic if dynamic else depth_static)
+        unlisted = not (follow or kind[link] == _REDIRECT or kind[link] == _SEED or kind[link] == _SITEMAP)
         record = pages[count]
         record.fingerprint = fingerprint[link]
         record.origin = origins[i]
@@ -309,8 +314,8 @@ def _number(
         record.depth = depth
         record.flags = (_PAGE_DYNAMIC if dynamic else 0) | hops << HOPS_SHIFT
         record.kind = kind[link]
-        record.state = _EXCLUDED if too_deep else _PENDING
-        record.reason = _REDIRECTS if too_far else _TOO_DEEP if too_deep else 0
+        record.state = _EXCLUDED if too_deep or unlisted else _PENDING
+        record.reason = _UNLISTED if unlisted else _REDIRECTS if too_far else _TOO_DEEP if too_deep else 0
         made[count] = link
         count += 1
     for i in range(count):

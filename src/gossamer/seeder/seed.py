@@ -26,6 +26,7 @@ from gossamer.web.message import Links, Results
 _NOFOLLOW, _DYNAMIC, _WWW = int(LinkFlag.NOFOLLOW), int(LinkFlag.DYNAMIC), int(LinkFlag.WWW)
 _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
 _TOO_DEEP, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
+_UNLISTED = int(Reason.UNLISTED)
 _DUPLICATE, _SOFT = int(Outcome.DUPLICATE), int(Outcome.SOFT_404)
 _NONE = np.uint32(NONE)
 
@@ -191,7 +192,7 @@ def enlist(
     columns: Columns, links: Links, own: Array, limits: SeederLimits, seed: int, rules: Array, effects: Effects
 ) -> int:
     """Makes pages of the URLs that a sitemap lists, as far as they are its `own`, and opens known pages that were
-    excluded for their depth; returns the number of new pages.
+    excluded for their depth, or as unlisted; returns the number of new pages.
 
     The text of a link is the time when the page was changed, in seconds since 1970, or empty: it becomes a hint. The
     pages have no source and the URLs are no links: a list gives a page nothing of its own worth.
@@ -208,11 +209,11 @@ def enlist(
 
 
 def listed_verdicts(columns: Columns, pages: Array, limits: SeederLimits) -> Records:
-    """Verdicts on known pages that are now listed and lie deeper than listed pages do."""
+    """Verdicts on known pages that are now listed and lie deeper than listed pages do, or were not listed before."""
     page = columns.page
-    pages = pages[page.depth[pages] > LISTED_DEPTH]
+    pages = pages[(page.depth[pages] > LISTED_DEPTH) | (page.reason[pages] == _UNLISTED)]
     limit = np.where(page.flags[pages] & int(PageFlag.DYNAMIC) != 0, limits.depth_dynamic, limits.depth_static)
-    too_far = (page.reason[pages] == _TOO_DEEP) | (page.reason[pages] == _REDIRECTS)
+    too_far = np.isin(page.reason[pages], (_TOO_DEEP, _REDIRECTS, _UNLISTED))
     return _verdicts(columns, pages, VerdictFlag.LISTED, too_far & (limit >= LISTED_DEPTH))
 
 

@@ -55,7 +55,7 @@ def _with_scheme(text: str) -> str:
 
 def _lines(given: Iterable[str], files: Iterable[Path]) -> Iterable[tuple[str, str]]:
     for text in given:
-        yield "--seed", text.strip()
+        yield "seed", text.strip()
     for path in files:
         try:
             lines = path.read_text("utf-8-sig", errors="replace").splitlines()

@@ -154,7 +154,7 @@ def _words(verb: click.Command) -> Iterator[_Word]:
     for each in verb.params:
         if isinstance(each, Argument):
             word = str(each.metavar)
-            yield _Word(word, word.strip("[]"), each.sentence, "")
+            yield _Word(word, word if " " in word else word.strip("[]"), each.sentence, "")
             continue
         assert isinstance(each, click.Option)
         about = each.to_info_dict()

@@ -89,7 +89,7 @@ class Rounds:
 
     def begin(self, sites: Iterable[int]) -> None:
         """Begins a round for each origin of these sites whose robots.txt was read, unless its round is under way."""
-        for site in sites if self._desk.settings.seeder.sitemaps else ():
+        for site in sites if self._desk.settings.seeder.reads_sitemaps else ():
             for origin, named in self._due.named.get(site, {}).items():
                 if origin not in self._rounds:
                     self._begin(origin, [line for line in named.decode(errors="replace").split("\n") if line])

@@ -249,7 +249,7 @@ class SitemapErrand(Errand):
     def _times(self) -> Array:
         """By origin: when the sitemaps of its site are due again; not while its robots rules are valid."""
         origin, site = self._columns.origin, self._columns.site
-        count = origin.count if self._desk.settings.seeder.sitemaps else 0
+        count = origin.count if self._desk.settings.seeder.reads_sitemaps else 0
         sites, valid = origin.site[:count], origin.valid[:count]
         times = np.maximum(np.maximum(site.sitemap_due[sites], site.next[sites]), valid)
         out = (valid == 0) | (site.refused[sites] != 0) | (site.pages[sites] == 0) | (site.name_failures[sites] != 0)

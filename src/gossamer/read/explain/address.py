@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from ada_url import normalize_url
 
@@ -12,6 +13,11 @@ from gossamer.config.settings import SeederSettings
 from gossamer.read.explain.answers import Rewrite, ScopeVerdict
 from gossamer.urls.patterns import found_in
 
+FOLLOWED: Final = {
+    "links": "Links to it are followed.",
+    "sitemaps": "Links to it are not followed, by seeder.follow: it is requested if a sitemap lists it.",
+    "none": "Links to it are not followed, by seeder.follow: it is requested if it is a seed.",
+}
 _NOT_FETCHED = "links to it are counted, and it is never requested as a page"
 
 
@@ -76,7 +82,8 @@ def scope_verdict(url: str, settings: SeederSettings, scope: urls.Scope) -> Scop
         words = f"Its path or query repeats itself more often than seeder.repeats = {settings.repeats}: {_NOT_FETCHED}."
         why = "trap"
     else:
-        return {"accepted": True, "why": None, "class": kind.name.lower(), "words": "Links to it are followed."}
+        words = FOLLOWED[settings.follow]
+        return {"accepted": True, "why": None, "class": kind.name.lower(), "words": words}
     return {"accepted": False, "why": why, "class": kind.name.lower(), "words": words}
 
 

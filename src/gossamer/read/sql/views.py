@@ -103,15 +103,16 @@ judged as (
     from stored.verdicts group by page
 ),
 deep as (
-    select page, site,
+    select page, site, reason, depth,
            case when (flags & {PageFlag.DYNAMIC:d}) != 0 then {seeder.depth_dynamic} else {seeder.depth_static} end
            as deepest
-    from stored.pages where reason in ('depth', 'redirects')
+    from stored.pages where reason in ('depth', 'redirects', 'unlisted')
 ),
 opened as (
     select distinct d.page
     from deep d join stored.links k on k.target = d.page join stored.pages s on s.page = k.source
-    where (s.site != d.site or s.depth + (k.kind != 'redirect')::integer <= d.deepest)
+    where (s.site != d.site or least(s.depth + (k.kind != 'redirect')::integer, d.depth) <= d.deepest)
+          and (k.kind = 'redirect' or d.reason != 'unlisted')
           and (k.kind != 'redirect' or (s.flags >> {HOPS_SHIFT}) < {MOST_REDIRECTS})
 ),
 now as (
@@ -122,7 +123,7 @@ now as (
                when j.state = 'excluded' then 'excluded'
                when l.waits and (j.excluded_tick is null or j.excluded_tick < l.v.tick) then 'waiting'
                when j.state = 'pending' then 'pending'
-               when p.reason in ('depth', 'redirects') and o.page is not null then 'pending'
+               when p.reason in ('depth', 'redirects', 'unlisted') and o.page is not null then 'pending'
                else p.state
            end as stands,
            case when j.state = 'excluded' then j.reason else p.reason end as why
