@@ -50,7 +50,8 @@ def blocks(path: Path, name: str) -> Iterator[Block]:
 
 def pages() -> list[str]:
     """The pages of the manual, in the order of its index."""
-    return re.findall(r"\]\((manual/[\w-]+[.]md)\)", (DOCS / "manual.md").read_text())
+    listed = re.compile(r"^(?:Begin with|-) \[[^]]+\]\((manual/[\w-]+[.]md)\)", re.MULTILINE)
+    return listed.findall((DOCS / "manual.md").read_text())
 
 
 def shown(every: list[Block]) -> tuple[dict[Block, list[Block]], list[Block]]:
