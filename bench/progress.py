@@ -45,7 +45,7 @@ class Terminal:
         return True
 
     def write(self, text: str) -> int:
-        self.drawn += 1
+        self.drawn += bool(text)
         return len(text)
 
     def flush(self) -> None:
