@@ -58,6 +58,13 @@ def test_the_ending_and_status_tell_when_the_crawl_can_be_resumed(
     assert [line for line in report if "same command" in line] == ([resumed] if told else [])
 
 
+def test_a_crawl_that_fetched_nothing_names_the_doctor() -> None:
+    for visits, told in ((0, 1), (5, 0)):
+        ended = statistics(**ENDED | {"run_visits": 0, "visits": visits})
+        printed = list(Report(ended, Ending.TIME, False, "my-crawl", ended).lines())
+        assert sum("doctor my-crawl" in line for line in printed) == told
+
+
 def test_a_fault_of_the_name_servers_is_shown_everywhere_and_only_then(tmp_path: Path) -> None:
     fault = "the name servers (192.0.2.53:53) seem to be at fault"
     for given, shown in ((fault, True), ("", False)):

@@ -65,6 +65,8 @@ class Report:
         for aside, cure in _CURES.items():
             if f"site: {aside.word}" in pages.why.waiting:
                 yield f"  {aside.word}: {cure}"
+        if pages.known and not self.statistics.requests.visits:
+            yield f"  Nothing was ever fetched: {program()} doctor {self.folder} looks for what is wrong here."
         if line := next_line(pages, ended):
             yield f"  {line[0].upper()}{line[1:]}: the same command resumes the crawl."
 
