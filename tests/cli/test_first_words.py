@@ -181,6 +181,8 @@ def test_short_names_set_what_their_row_says() -> None:
     assert override(Settings(), changes_of(given(only_list=True))).seeder.follow == "none"
     assert override(Settings(), changes_of(given(only_sitemaps=True))).seeder.follow == "sitemaps"
     assert changes_of(given()) == []
+    with pytest.raises(UsageError, match=r"^--include \(: seeder\.accept: .* not a regular expression"):
+        changes_of(given(include=("(",)))
     with pytest.raises(UsageError, match="--only-list and --only-sitemaps cannot be combined"):
         changes_of(given(only_list=True, only_sitemaps=True))
 

@@ -75,5 +75,16 @@ def changes_of(given: Mapping[str, Any]) -> list[str]:
                 other = by.setdefault(change, each.option)
                 if other != each.option:
                     raise UsageError(f"{other} and {each.option} cannot be combined", "Leave one of them out.")
-                found.append(change.format(write(one)))
+                found.append(_checked(change.format(write(one)), f"{each.option} {one}"))
     return found
+
+
+def _checked(change: str, typed: str) -> str:
+    """The change; what is wrong with it is told in the words that were typed."""
+    from gossamer.config import Settings, override
+
+    try:
+        override(Settings(), (change,))
+    except UsageError as error:
+        raise UsageError(error.message.replace(f"--set {change}", typed), error.cure) from error
+    return change
