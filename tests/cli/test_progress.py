@@ -32,7 +32,7 @@ from gossamer.cli.status_text import (
 )
 from gossamer.cli.view import folded
 from gossamer.manager.scores.made import LinkScores
-from gossamer.observe.account import sentence
+from gossamer.observe.account import sentence, stamp
 from gossamer.observe.crawl_status import CrawlStatus
 from gossamer.observe.statistics import IndexValue, Statistics, TimeLeft, ValuePoint
 from tests.support.crawling import command
@@ -53,6 +53,15 @@ FULL = statistics(
     awaited={"names": 5, "sites": 300, "site": "example.org", "seconds": 12.3},
     bandwidth={"granted": 4_200_000, "used": 4_000_000, "inversions": 3},
 )
+
+
+LATER: dict[str, Any] = {
+    "waiting": {
+        "server_error": {"pages": 2, "first_due": 1.8e9, "last_due": 1.9e9},
+        "broken_off": {"pages": 2, "first_due": 1.7e9, "last_due": 1.9e9},
+        "site: delay_too_long": {"pages": 2, "first_due": None, "last_due": None},
+    }
+}
 
 
 @pytest.fixture(autouse=True)
@@ -402,7 +411,8 @@ def test_both_forms_have_every_number() -> None:
         ({"open": 1, "awaited": {}}, "waiting for 1 answer"),
         ({"open": 0, "awaited": {"names": 2}}, "waiting for 2 names"),
         ({"open": 0, "awaited": {}}, "planning"),
-        ({"open": 0, "awaited": {}, "pending": 0}, "waiting for pages that are due later"),
+        ({"open": 0, "awaited": {}, "pending": 0, "why": {}}, "nothing is left"),
+        ({"open": 0, "awaited": {}, "pending": 0, "why": LATER}, f"waiting for the next page, due at {stamp(1.7e9)}"),
         ({"names_fault": "no server answers"}, "waiting for the name servers: no server answers"),
     ],
 )

@@ -143,9 +143,12 @@ def awaited_of(statistics: Statistics) -> str:
         for number, word in ((run.resources.open, "answer"), (waits.names, "name"), (waits.sites, "site"))
         if number
     ]
-    if not parts:
-        return "waiting for pages that are due later" if not statistics.pages.pending else "planning"
-    return f"waiting for {_listed(parts)}"
+    if parts:
+        return f"waiting for {_listed(parts)}"
+    if statistics.pages.pending:
+        return "planning"
+    dues = [span.first_due for span in statistics.pages.why.waiting.values() if span.first_due is not None]
+    return f"waiting for the next page, due at {stamp(max(statistics.time, min(dues)))}" if dues else "nothing is left"
 
 
 def next_of(statistics: Statistics) -> str:
