@@ -282,8 +282,19 @@ def test_elsewhere_an_activity_is_told_after_a_second_and_then_before_five_more_
         before = len(stream.getvalue())
         progress.doing("compiling the kernels", tenth / 200)
         told += [tenth / 10] * (len(stream.getvalue()) > before)
-    assert told == pytest.approx([1.0, 5.0, 9.0, 13.0, 17.0])
-    assert stream.getvalue().splitlines()[1] == "compiling the kernels: 25 %, 5.0 s"
+    assert told == pytest.approx([1.0, 4.0, 7.0, 10.0, 13.0, 16.0, 19.0])
+    assert stream.getvalue().splitlines()[1] == "compiling the kernels: 20 %, 4.0 s"
+
+
+def test_elsewhere_statistics_are_due_every_four_seconds_in_the_first_minute_then_every_ten() -> None:
+    now, due = [0.0], []
+    progress = Progress(io.StringIO(), lambda: now[0])
+    for second in range(100):
+        now[0] = float(second)
+        if progress.due():
+            due.append(second)
+            progress.show(sample(second))
+    assert due == [*range(1, 58, 4), 61, 71, 81, 91]
 
 
 def test_a_short_activity_is_not_worth_a_line() -> None:

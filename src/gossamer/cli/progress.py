@@ -28,8 +28,11 @@ ELSEWHERE: Final = 10.0
 """Seconds between two statistics where there is no terminal."""
 FIRST: Final = 1.0
 """Seconds until the first line where there is no terminal, of statistics or of an activity."""
-ALIVE: Final = 4.0
+ALIVE: Final = 3.0
 """Seconds without a line after which an activity is told again where there is no terminal."""
+SOON: Final = 4.0
+BEGINNING: Final = 60.0
+"""Seconds between two statistics in the beginning, at most, and how long that is: somebody looks at it."""
 LEAST: Final = 0.2
 """Least seconds between two drawings."""
 MOST: Final = 1.5
@@ -76,7 +79,8 @@ class Progress:
     def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock, self._stream = clock, unguarded(stream)
         self._face = face_of(stream)
-        self._next = clock() + self._face.first
+        self._begun = clock()
+        self._next = self._begun + self._face.first
         self._said: deque[str] = deque()
         self._statistics: Statistics | None = None
         self._activity: Activity | None = None
@@ -105,7 +109,8 @@ class Progress:
         return self._clock() >= self._next
 
     def show(self, statistics: Statistics) -> None:
-        self._next = self._clock() + self._face.every
+        now, every = self._clock(), self._face.every
+        self._next = now + (every if now - self._begun >= BEGINNING else min(every, SOON))
         self._statistics, self._activity = statistics, None
         self._changed()
 
