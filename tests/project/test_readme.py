@@ -207,7 +207,7 @@ def usage() -> list[str]:
 def with_values(command: str, site: str) -> str:
     """The command in a form that can be run here and ends soon."""
     verb = command.split()[1]
-    if "--seed URL" in command:
+    if verb == "crawl" and " URL" in command:
         command = command.replace("DIR", "my-crawl").replace("URL", site) + f" {OURS}"
     elif verb == "crawl":
         command = re.sub(r"--pages \d+", "--pages 10", command).replace("=30s", "=20ms").replace(" --demo", "")
