@@ -370,6 +370,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
     "graph show": [["DIR/crawl"], ["DIR/crawl", "--json"]],
     "graph make": [["DIR/" + WORST.replace("/", "")]],
     "graph convert": [["DIR/crawl", "DIR/made.npz"]],
+    "mine": [["--key", "DIR/mine.key", WORST], ["--key", "DIR/mine.key", "a.example"], ["--key", "DIR/mine.key"]],
     "completion": [["bash"], ["fish"], [WORST]],
 }
 """Lists of arguments by command; the command is run with each of them."""

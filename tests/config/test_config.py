@@ -18,6 +18,7 @@ from gossamer.config import Settings, differences, dump, from_json, load, loads,
 from gossamer.config.accepted import CLASSES, RANGES, SCORES, WORDS, endpoint
 from gossamer.config.dump import WIDTH
 from gossamer.config.load import line_of
+from gossamer.config.presets import PACES
 from gossamer.config.values import known, write
 
 _texts = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
@@ -381,3 +382,39 @@ def test_settings_import_nothing_heavy() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "[]"
+
+
+# --- paces
+
+
+@given(
+    pace=st.sampled_from(sorted(PACES)),
+    before=st.sampled_from(sorted(PACES)),
+    given_=st.dictionaries(st.sampled_from(["wait", "wait_large"]), st.integers(0, 100)),
+    at_once=st.booleans(),
+)
+def test_a_pace_sets_the_waits_that_are_not_set(pace: str, before: str, given_: dict[str, int], at_once: bool) -> None:
+    set_ = [f"harvester.{name}={seconds}s" for name, seconds in given_.items()]
+    first, then = ([], [*set_, f"harvester.pace={pace}"]) if at_once else (set_, [f"harvester.pace={pace}"])
+    settings = override(override(Settings(), [f"harvester.pace={before}", *first]), then)
+    for name, usual in PACES[pace].items():
+        found = getattr(settings.harvester, name)
+        if name not in given_:
+            assert found == usual
+        elif at_once or given_[name] != PACES[before][name]:
+            assert found == given_[name], "a wait that is set stays"
+    assert loads(dump(settings)) == settings
+    assert from_json(to_json(settings)) == settings
+
+
+def test_a_pace_and_a_wait_in_one_file_do_not_depend_on_their_order() -> None:
+    for text in ('pace = "gentle"\nwait = "15s"', 'wait = "15s"\npace = "gentle"'):
+        harvester = loads(f"[harvester]\n{text}").harvester
+        assert (harvester.wait, harvester.wait_large, harvester.wait_factor) == (15.0, 1.0, 10.0)
+
+
+def test_the_waits_of_a_pace_are_not_written_out() -> None:
+    written = dump(override(Settings(), ["harvester.pace=gentle"]))
+    assert 'pace = "gentle"' in written
+    assert "\nwait" not in written
+    assert "at the pace gentle: 1s" in dump(override(Settings(), ["harvester.pace=gentle"]), whole=True)

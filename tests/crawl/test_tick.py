@@ -115,6 +115,7 @@ APPLYING = (
     "desk/",
     "harvester/backoff.py",
     "harvester/naming.py",
+    "harvester/owned.py",
     "harvester/robots.py",
     "harvester/errands/due_sitemaps.py",
     "harvester/errands/probes.py",

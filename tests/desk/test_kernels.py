@@ -19,7 +19,7 @@ from gossamer.harvester.backoff import Answers, SiteClocks, clocks, clocks_after
 from gossamer.harvester.bandwidth.schedule import Moment
 from gossamer.harvester.bandwidth.speeds import Speeds
 from gossamer.harvester.bandwidth.speeds import learn as learn_speeds
-from gossamer.harvester.waits import Waits
+from gossamer.harvester.waits import OWN_WAIT, Waits
 from tests.support.visits import COUNTS, SEEDS, SITES, made_visits
 
 Array = npt.NDArray[Any]
@@ -75,13 +75,16 @@ def test_clocks_after_visits_equal_clocks_after_their_answers(seed: int, count: 
     visits, group, harvester = made_visits(random, count), Group(SITES, LAYOUT["site"]), Settings().harvester
     group.pages[:] = random.integers(0, 2 * harvester.large_site, SITES)
     group.delay[:] = random.choice([0.0, 0.3, 40.0], SITES)
+    group.named[:], group.owned[:] = random.integers(0, 2, SITES), random.choice([0, 0, 0, 2], SITES)
     waits, sites = Waits.of(group, harvester), visits["site"].copy()
     plain = np.where(group.pages[sites] > harvester.large_site, harvester.wait_large, harvester.wait)
-    plain = np.maximum(group.delay[sites], plain)
+    plain = np.where(group.named[sites] != 0, np.minimum(plain, harvester.address_wait), plain)
+    plain = np.maximum(group.delay[sites], np.where(group.owned[sites] != 0, OWN_WAIT, plain))
     assert waits_at(waits, sites).tolist() == plain.tolist()
-    assert pauses_at(waits, sites, 0.5).tolist() == np.maximum(group.delay[sites], 0.5).tolist()
+    pause = np.where(group.owned[sites] != 0, OWN_WAIT, 0.5)
+    assert pauses_at(waits, sites, 0.5).tolist() == np.maximum(group.delay[sites], pause).tolist()
     one, other = (SiteClocks.of(group).copy(0, SITES) for _ in range(2))
-    clocks(Answers.of(visits, plain), one, 500.0, 2.0)
+    clocks(Answers.of(visits, plain, group.owned[sites]), one, 500.0, 2.0)
     clocks_after(visits, waits, other, 500.0, 2.0)
     assert all(a.tolist() == b.tolist() for a, b in zip(one, other, strict=True))
 

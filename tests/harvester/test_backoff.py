@@ -45,11 +45,18 @@ def sites(count: int = 1) -> SiteClocks:
     return SiteClocks.of(group).copy(0, count)
 
 
-def after(found: SiteClocks, time: float, visit: tuple[Outcome, float, float, bool], wait: float, k: float) -> float:
+def after(
+    found: SiteClocks,
+    time: float,
+    visit: tuple[Outcome, float, float, bool],
+    wait: float,
+    k: float,
+    owned: bool = False,
+) -> float:
     """Seconds that site 0 rests after the visit, which ended at `time`."""
     outcome, retry_after, took, answered = visit
-    values = ([0], [outcome], [time], [retry_after], [wait], [answered], [took], [took if answered else 0.0])
-    kinds = (np.uint32, np.uint8, float, np.float32, float, np.bool_, float, float)
+    values = ([0], [outcome], [time], [retry_after], [wait], [owned], [answered], [took], [took if answered else 0.0])
+    kinds = (np.uint32, np.uint8, float, np.float32, float, np.uint8, np.bool_, float, float)
     found.next[0] = 0.0
     clocks(Answers(*(np.array(v, kind) for v, kind in zip(values, kinds, strict=True))), found, RETRY, k)
     return float(found.next[0]) - time
@@ -75,25 +82,32 @@ def test_the_factor_doubles_with_each_outcome_that_slows_and_loses_a_tenth_with_
 
 
 @settings(max_examples=100, deadline=None)
-@given(visits=VISITS, wait=st.sampled_from([0.0, 0.02, 5.0, 60.0]), k=st.sampled_from([0.0, 1.0, 10.0]))
+@given(
+    visits=VISITS,
+    wait=st.sampled_from([0.0, 0.02, 0.1, 5.0, 60.0]),
+    k=st.sampled_from([0.0, 1.0, 10.0]),
+    owned=st.booleans(),
+)
 def test_the_rest_is_at_least_what_each_of_the_rules_asks_for_and_a_week_at_most(
-    visits: list[tuple[Outcome, float, float, bool]], wait: float, k: float
+    visits: list[tuple[Outcome, float, float, bool]], wait: float, k: float, owned: bool
 ) -> None:
     found, failures = sites(), 0
     for visit in visits:
         outcome, retry_after, took, answered = visit
-        rest = after(found, 1e6, visit, wait, k)
+        rest = after(found, 1e6, visit, wait, k, owned)
         assert wait - EPSILON <= rest <= LONGEST_PAUSE + EPSILON
         if found.slow[0] > 1:
             assert rest >= min(LONGEST_PAUSE, max(wait, 1.0) * float(found.slow[0])) - EPSILON
+        if found.stretch[0] > 1 and owned:
+            assert rest >= min(LONGEST_PAUSE, float(found.stretch[0])) - EPSILON, "its own site is spared too"
         if outcome is Outcome.RETURNED:
             continue
-        assert rest >= min(LONGEST_PAUSE, max(retry_after, k * took)) - EPSILON
+        assert rest >= min(LONGEST_PAUSE, max(retry_after, 0.0 if owned else k * took)) - EPSILON
         failures = failures + 1 if TREATMENTS[outcome].slows else 0 if answered else failures
         if TREATMENTS[outcome].ends and failures >= TREATMENTS[outcome].ends:
             assert rest >= RETRY - EPSILON
-        waits = np.array([wait])
-        assert rest >= float(rests(waits, found.slow, found.stretch)[0]) - EPSILON, "as after a start"
+        waits, owners = np.array([wait]), np.array([owned], np.uint8)
+        assert rest >= float(rests(waits, found.slow, found.stretch, owners)[0]) - EPSILON, "as after a start"
 
 
 @settings(max_examples=100, deadline=None)

@@ -24,9 +24,11 @@ from gossamer.base.outcomes import Aside, Reason
 from gossamer.cli import app
 from gossamer.cli.web import settings_for
 from gossamer.harvester.errands.probes import NAME
+from gossamer.web.owner.key import write
 from gossamer.webs import checker, demo
 from gossamer.webs.hostile import bodies, pages
 from gossamer.webs.hostile.client import ClientProtocol
+from gossamer.webs.hostile.owners import KEY, VANISHING
 from gossamer.webs.hostile.server import handle
 from gossamer.webs.hostile.table import BEHAVIOURS, chosen, markdown
 from gossamer.webs.hostile.web import FORBIDDEN, LIMITS, HostileWeb
@@ -34,6 +36,7 @@ from gossamer.webs.local import demo_settings
 from tests.support.crawling import alive
 from tests.support.hostile import Crawled, crawl
 from tests.support.paths import ROOT
+from tests.support.reading import rows
 from tests.support.timing import WITHIN
 
 
@@ -284,3 +287,16 @@ def test_ends_are_found_by_target_or_by_the_longest_prefix() -> None:
     assert table.ends_of("/there/1") == ("ok",)
     assert "soft_404" in table.ends_of("/gone/17")
     assert table.ends_of("/elsewhere") == ()
+
+
+def test_a_site_that_shows_anothers_proof_is_not_believed_and_one_whose_proof_vanishes_no_longer(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "mine.key", KEY)
+    mine = ("harvester.mine=true", f"harvester.mine_key={tmp_path / 'mine.key'}", "harvester.robots_valid=2s")
+    found = crawl(HostileWeb(names=("proof-borrowed", "proof-vanishing")), tmp_path, "harvester.workers=1", *mine)
+    assert found.ended.code == 0, found.ended.errors
+    assert found.ends.wrong == {}
+    names = {row["site"]: row["name"] for row in rows(found.folder, "sites") if row["name"]}
+    events = [(names[row["site"]], row["event"]) for row in rows(found.folder, "events") if "owned" in row["event"]]
+    assert events == [(VANISHING, "owned"), (VANISHING, "disowned")]

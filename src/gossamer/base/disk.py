@@ -171,18 +171,19 @@ class Scratch:
         return self._fd
 
 
-def write_atomic(path: Path, *parts: Data) -> None:
-    """Creates or replaces a file: a reader finds the old content or all of the new one, also after a power cut."""
+def write_atomic(path: Path, *parts: Data, mode: int = 0o666) -> None:
+    """Creates or replaces a file: a reader finds the old content or all of the new one, also after a power cut. `mode`:
+    who may read and write it, less the umask."""
     temporary = path.with_name(path.name + TEMPORARY)
-    write_synced(temporary, *parts)
+    write_synced(temporary, *parts, mode=mode)
     rename(temporary, path)
     sync_directory(path.parent)
 
 
-def write_synced(path: Path, *parts: Data) -> None:
+def write_synced(path: Path, *parts: Data, mode: int = 0o666) -> None:
     """Writes a file and syncs its content, but not its name: for files whose folder is renamed and synced later."""
     with naming("open", path), _noted("create", path, empties=True):
-        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OWN, 0o666)
+        fd = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | _OWN, mode)
     try:
         offset = 0
         with naming("write", path):

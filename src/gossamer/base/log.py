@@ -59,7 +59,7 @@ def level_of(outcome: Outcome) -> Level:
 _LEVELS: Final = [level_of(outcome) for outcome in Outcome]
 _WORDS: Final = [outcome.word for outcome in Outcome]
 _HEADS: Final = [f'"level":"{level_of(o).word}","event":' for o in Outcome]
-_NAMES: Final = {int(Ask.ROBOTS): '"robots"', int(Ask.SITEMAP): '"sitemap"', int(Ask.PROBE): '"probe"'}
+_NAMES: Final = {int(ask): f'"{ask.name.lower()}"' for ask in Ask if ask is not Ask.PAGE}
 _FIELDS: Final = ("page", "ask", "outcome", "status", "time", "start", "end", "received", "links", "duplicate_of")
 _quoted = json.encoder.encode_basestring_ascii
 

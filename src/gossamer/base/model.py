@@ -156,7 +156,9 @@ class VisitFlag(IntFlag):
     REUSED = 32
     """Fetched over a connection that was already open."""
     EMPTY = 64
-    """Almost no text: never treated as a duplicate."""
+    """Almost no text: never treated as a duplicate. (Only said of pages.)"""
+    NAMED = EMPTY
+    """Only said of robots.txt: its Crawl-delay is for this crawler by name."""
     MANY_LINKS = 128
     """More links than the gatherer keeps; the rest was not read."""
     NOT_FOLLOWED = 256
@@ -185,6 +187,8 @@ class Ask(IntEnum):
     SITEMAP = 2
     PROBE = 3
     """A page that cannot exist, to learn how its site answers (A.3.4)."""
+    PROOF = 4
+    """The file in which a site may prove that it belongs to the operator (`web/owner/proof.py`)."""
 
 
 ERRAND: Final = 255
@@ -201,7 +205,7 @@ VISIT_TEXTS: Final = (
 VISIT: Final = np.dtype(
     [
         ("number", "<u8"),  # of the assignment
-        ("page", "<u4"),  # NONE for robots.txt, sitemaps and probes
+        ("page", "<u4"),  # NONE for robots.txt, sitemaps, probes and proofs
         ("origin", "<u4"),
         ("site", "<u4"),
         ("ask", "u1"),  # Ask

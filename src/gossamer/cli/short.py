@@ -22,7 +22,7 @@ class Short(NamedTuple):
     type: Any = click.STRING
     metavar: str | None = None
     multiple: bool = False
-    flag: str | None = None
+    flag: str | bool | None = None
     """The value that a flag stands for; None: the option is not a flag."""
 
     @property
@@ -44,6 +44,9 @@ SHORT: Final = (
     Short("--only-list", ("seeder.follow={}",), "Fetch only the URLs given, and where they redirect to.", flag="none"),
     Short("--only-sitemaps", ("seeder.follow={}",), "Fetch only the URLs given and what the sitemaps of their sites "
           "list.", flag="sitemaps"),
+    Short("--pace", ("harvester.pace={}",), "How fast sites are requested.", metavar="polite|gentle"),
+    Short("--mine", ("harvester.mine={}",), "Request sites that prove to be yours (`gossamer mine`) without waits.",
+          flag=True),
     Short("--contact", ("harvester.contact={}",), "Mail address or Web page of the person who runs the crawl."),
     Short("--workers", ("harvester.workers={}",), "Worker processes; default: one per core.", click.IntRange(min=1)),
     Short("--bandwidth", ("harvester.bandwidth={}",), "Bytes per second to use at most (2MB/s); 0: no limit.",

@@ -204,7 +204,9 @@ def settings_for(
 
 @command
 @argument("logs", "LOG…", "Access logs of `gossamer web` or of nginx.", nargs=-1, required=True)
-@click.option("--config", type=PATH, required=True, help="Settings of the crawl: its crawl.toml.")
+@click.option(
+    "--config", type=PATH, required=True, help="Settings of the crawl: its crawl.toml, or the folder of its collection."
+)
 @click.option(
     "--robots",
     type=PATH,
@@ -226,7 +228,6 @@ def check(
     as_json: bool,
 ) -> None:
     """Report every request in LOG that came too early, in parallel or against robots.txt; exit code 1 if any did."""
-    from gossamer.config import load
     from gossamer.webs import checker
 
     described = next((web for web in map(checker.web_of, logs) if web), None)
@@ -237,7 +238,7 @@ def check(
         if wall and described and described.changing:
             raise UsageError("the robots.txt files of this Web change by the monotonic clock", "Leave out --wall.")
     requests = (r for r in checker.read_all(logs, wall=wall) if agent is None or agent in r.agent)
-    report = checker.check(requests, load(config), robots_of, kill, lost=lost)
+    report = checker.check(requests, checker.settings_at(config), robots_of, kill, lost=lost)
     if as_json:
         print(for_json(report.as_json()))
     else:

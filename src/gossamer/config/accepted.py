@@ -104,6 +104,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.weights": SCORES,
     "seeder.follow": ("links", "sitemaps", "none"),
     "harvester.families": ("ipv4", "ipv6"),
+    "harvester.pace": ("polite", "gentle"),
 }
 # fmt: on
 """Closed lists of accepted words: for a text, for the texts in a list, or for the names in a table."""

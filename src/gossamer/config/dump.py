@@ -11,7 +11,7 @@ import ast
 import inspect
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, fields, replace
 from functools import cache
 from textwrap import wrap
 from types import ModuleType
@@ -19,7 +19,7 @@ from typing import Any, Final
 
 from gossamer.config import settings as source
 from gossamer.config.accepted import OF_PRESET, PRESET_VALUE
-from gossamer.config.presets import in_force
+from gossamer.config.presets import PACES, in_force, paced
 from gossamer.config.settings import Settings
 from gossamer.config.values import accepted, write
 
@@ -40,9 +40,11 @@ _HEAD: Final = (
 def dump(settings: Settings, whole: bool = False) -> str:
     """The settings as TOML that can be loaded again: the changes from the defaults or, with `whole`, everything."""
     default = Settings()
+    waits = replace(paced(default.harvester, settings.harvester.pace), pace=default.harvester.pace)
+    left_out = replace(default, harvester=waits)
     lines = list(_comment(_HEAD)) if whole else []
     for section in fields(Settings):
-        values, usual = getattr(settings, section.name), getattr(default, section.name)
+        values, usual = getattr(settings, section.name), getattr(left_out, section.name)
         shown = [f.name for f in fields(values) if whole or getattr(values, f.name) != getattr(usual, f.name)]
         if not shown:
             continue
@@ -50,7 +52,8 @@ def dump(settings: Settings, whole: bool = False) -> str:
         lines += ["", *_comment(about[""]), f"[{section.name}]"]
         for name in shown:
             key = f"{section.name}.{name}"
-            facts = f"({described(key, getattr(usual, name))}{_by_preset(settings, key)})"
+            usually = getattr(getattr(default, section.name), name)
+            facts = f"({described(key, usually)}{_by_preset(settings, key)})"
             written = write(getattr(values, name), WIDTH, len(f"{name} = "))
             lines += ["", *_comment((*about[name], facts)), f"{name} = {written}"]
     return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
@@ -63,8 +66,10 @@ def described(key: str, default: object) -> str:
 
 
 def _by_preset(settings: Settings, key: str) -> str:
-    """The value that the preset gives to a setting; "" if the preset does not determine it."""
-    manager, name = settings.manager, key.partition(".")[2]
+    """The value that the preset or the pace gives to a setting; "" if neither determines it."""
+    manager, pace, name = settings.manager, settings.harvester.pace, key.partition(".")[2]
+    if key.startswith("harvester.") and pace != Settings().harvester.pace and name in PACES[pace]:
+        return f"; at the pace {pace}: {_show(PACES[pace][name])}"
     if key not in OF_PRESET or getattr(manager, name) != PRESET_VALUE:
         return ""
     return f"; by the preset {manager.preset}: {_show(getattr(in_force(manager), name))}"

@@ -10,10 +10,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from gossamer.base.errors import UsageError
 from gossamer.config.accepted import PATTERNS, Wrong, check_together
+from gossamer.config.presets import paced
 from gossamer.config.settings import Settings
 from gossamer.config.values import NumberTable, Texts, known, read
 
@@ -65,7 +66,9 @@ def _parsed(text: str, name: str) -> dict[str, object]:
 def override(settings: Settings, assignments: Iterable[str]) -> Settings:
     """Applies assignments like `harvester.wait=5s`. Values are TOML; texts need no quotes, and lists may be `a,b`.
     `seeder.reject+=x` adds to a list what it does not have."""
-    for assignment in assignments:
+    changes = list(assignments)
+    given = {change.partition("=")[0].strip().removeprefix("harvester.") for change in changes}
+    for assignment in changes:
         key, equals, text = (piece.strip() for piece in assignment.partition("="))
         key, adds = key.removesuffix("+").rstrip(), key.endswith("+")
         section, dot, name = key.partition(".")
@@ -76,7 +79,7 @@ def override(settings: Settings, assignments: Iterable[str]) -> Settings:
         value = _bare(key, text)
         if adds and key in known():
             value = _added(getattr(getattr(settings, section), name), value, assignment)
-        settings = _apply(settings, {section: {name: value}}, _Source(f"--set {assignment}"))
+        settings = _apply(settings, {section: {name: value}}, _Source(f"--set {assignment}"), given)
     return settings
 
 
@@ -115,13 +118,14 @@ def _table(text: str) -> object:
         return text
 
 
-def _apply(settings: Settings, tree: Mapping[str, object], source: _Source) -> Settings:
+def _apply(settings: Settings, tree: Mapping[str, object], source: _Source, given: Iterable[str] = ()) -> Settings:
+    """`given`: names of waits that are set beside the tree, which no pace changes."""
     for section, values in tree.items():
         if not hasattr(settings, section):
             raise _unknown(section, source.at(section), section)
         if not isinstance(values, dict):
             raise UsageError(f"{source.at(section)}: {section} is a section, not a value", f"Write it as [{section}].")
-        read_values = {}
+        read_values: dict[str, Any] = {}
         for name, raw in values.items():
             key = f"{section}.{name}"
             if key not in known():
@@ -130,7 +134,10 @@ def _apply(settings: Settings, tree: Mapping[str, object], source: _Source) -> S
                 read_values[name] = read(key, raw)
             except ValueError as error:
                 raise UsageError(f"{source.at(section, name, _part(error))}: {key}: {error}") from error
-        settings = replace(settings, **{section: replace(getattr(settings, section), **read_values)})
+        before = getattr(settings, section)
+        if "pace" in read_values:
+            before = paced(before, read_values["pace"], {*read_values, *given})
+        settings = replace(settings, **{section: replace(before, **read_values)})
         try:
             check_together(section, getattr(settings, section))
         except ValueError as error:

@@ -1,17 +1,22 @@
-"""The presets: purposes of a crawl (thesis, figure 3.6), and the settings of [manager] that each one determines.
+"""The presets: purposes of a crawl (thesis, figure 3.6) with the settings of [manager] that each one determines, and
+paces with those of [harvester].
 
 The exponents weight quality, representation and freshness. They change the order of pages only if some pages are
 fetched again: as long as each page is fetched once, the profit of a page is a power of its quality, and all powers give
 the same order. So a preset also determines how soon a page may be fetched again, unless the settings do.
+
+A pace is applied when settings are read (`paced`): whoever reads `harvester.wait` gets the wait that is in force.
 """
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from collections.abc import Container
+from dataclasses import replace
+from typing import Any, Final, NamedTuple
 
 from gossamer.base.units import Duration
 from gossamer.config.accepted import PRESET_VALUE
-from gossamer.config.settings import ManagerSettings
+from gossamer.config.settings import HarvesterSettings, ManagerSettings
 
 
 class Preset(NamedTuple):
@@ -37,3 +42,18 @@ def in_force(settings: ManagerSettings) -> Preset:
     preset = PRESETS[settings.preset]
     values = {name: getattr(settings, name) for name in Preset._fields}
     return preset._replace(**{name: value for name, value in values.items() if value != PRESET_VALUE})
+
+
+PACES: Final[dict[str, dict[str, Any]]] = {
+    "polite": {"wait": Duration(15), "wait_large": Duration(5), "wait_factor": 0.0},
+    "gentle": {"wait": Duration(1), "wait_large": Duration(1), "wait_factor": 10.0},
+}
+"""The settings that each `harvester.pace` determines."""
+
+
+def paced(settings: HarvesterSettings, pace: str, given: Container[str] = ()) -> HarvesterSettings:
+    """The settings at another pace. A wait that is `given`, or that is not the one of the former pace, was set: it
+    stays."""
+    before = PACES[settings.pace]
+    unset = {n: new for n, new in PACES[pace].items() if n not in given and getattr(settings, n) == before[n]}
+    return replace(settings, pace=pace, **unset)

@@ -259,6 +259,17 @@ class HarvesterSettings:
     """If fewer requests than this are in flight, the current plan closes and the next one is made soon. Pages of the
     plan that were not requested are returned without penalty (4.4). At most `connections` of it count. 0: a plan closes
     only when its sites cannot keep the connections busy."""
+    pace: str = "polite"
+    """How fast sites are requested: a preset of `wait`, `wait_large` and `wait_factor`, each of which wins if it is
+    set. "polite": 15 s after each answer, 5 s at large sites. "gentle": after each answer ten times as long as it took,
+    as Mercator does, and at least 1 s."""
+    mine: bool = False
+    """Request your own sites one page after another without waits, at most 10 in a second, as long as they answer well.
+    `gossamer mine` says how a site proves that it is yours; the proof is checked every day. All other sites have the
+    usual waits, and so has an address that your sites share with others."""
+    mine_key: str = ""
+    """File of the key with which `gossamer mine` makes proofs; empty: ~/.config/gossamer/mine.key. An absolute path, or
+    one relative to the working folder."""
     wait: Duration = Duration(15)
     """Time between the end of one turn at a site and the next turn."""
     wait_large: Duration = Duration(5)
@@ -279,7 +290,8 @@ class HarvesterSettings:
     0: the wait does not depend on it."""
     max_delay: Duration = Duration(300)
     """Longest Crawl-delay that is honoured. A site that asks for a longer one is not requested, except for its
-    robots.txt once a week."""
+    robots.txt once a week. A Crawl-delay below the wait is taken if it is for `agent` by name, but `address_wait` is
+    the least."""
     name_timeout: Duration = Duration(10)
     """Timeout for resolving a name."""
     connect_timeout: Duration = Duration(30)

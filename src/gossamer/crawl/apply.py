@@ -30,7 +30,7 @@ from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
 from gossamer.desk.kernels import NO_VISITS, Tally, tally, writable
 from gossamer.desk.places import Places
-from gossamer.harvester import backoff, naming, robots
+from gossamer.harvester import backoff, naming, owned, robots
 from gossamer.harvester.bandwidth.speeds import learn_speeds
 from gossamer.harvester.errands import due_sitemaps, probes
 from gossamer.manager import pages
@@ -100,6 +100,7 @@ def _add_sites(desk: Desk, applied: Applied) -> None:
     desk[Places].add(applied.effects)
     domains.add_sites(desk, applied)
     backoff.add_sites(desk, applied)
+    robots.add_origins(desk, applied)
 
 
 # --- the tables ---------------------------------------------------------------------------------------------------
@@ -166,6 +167,8 @@ EVENTS: Final[dict[SiteEvent, Callable[[Desk, Any], None]]] = {
     SiteEvent.SITEMAPS_READ:     due_sitemaps.end_round,
     SiteEvent.SITEMAP_TAKEN:     due_sitemaps.note_taken,
     SiteEvent.SESSION_PROVEN:    proven.prove,
+    SiteEvent.OWNED:             owned.own,
+    SiteEvent.DISOWNED:          owned.disown,
 }
 
 AFTER_EVENTS: Final[dict[SiteEvent, Callable[[Desk, list[int]], None]]] = {

@@ -18,6 +18,7 @@ from gossamer.harvester.backoff import Backoff
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 from gossamer.harvester.errands.probes import ProbeAnswers
+from gossamer.harvester.owned import Owned
 from gossamer.manager.pages import Pages
 from gossamer.seeder.copies import Copies
 from gossamer.seeder.pairs import Pairs
@@ -30,6 +31,7 @@ PARTS: Final[tuple[type[Part], ...]] = (
     Proven,
     Pages,
     Backoff,
+    Owned,
     ServerSpeeds,
     ProbeAnswers,
     DueSitemaps,

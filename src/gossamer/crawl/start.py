@@ -17,10 +17,12 @@ from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.collection.manifest import url_form
 from gossamer.collection.runs import changes, in_form, runs
 from gossamer.config.accepted import endpoint
-from gossamer.config.settings import Settings
+from gossamer.config.presets import PACES
+from gossamer.config.settings import HarvesterSettings, Settings
 from gossamer.manager.value import Value
 from gossamer.seeder.seeds import Seeds, read_seeds
 from gossamer.web.fetch.request import read_certificates
+from gossamer.web.owner.key import place, read
 
 FIXED: Final = {
     "seeder.session_ids": "the URLs of its pages were made without these parameters",
@@ -31,6 +33,8 @@ FIXED: Final = {
     'seeder.follow: "links" -> "sitemaps"': "it is not stored which of its pages sitemaps list",
 }
 """Settings that cannot change, or changes that cannot be made, once the collection has pages, and why."""
+MOST_NAMED: Final = 10
+"""Sites of the operator that are named at the start."""
 
 
 _SITE: Final = re.compile(r"[\w-]+(?:\.[\w-]+)+(?:[:/].*)?")
@@ -116,6 +120,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
             say(f"changed: {line}")
     Value.of(effective.manager)
     _check_contact(effective, seeds.urls)
+    _check_key(effective.harvester, say)
     keep = path.exists() and settings == config.load(path)
     return Prepared(effective, seeds, None if keep else config.dump(settings).encode(), tuple(changed))
 
@@ -230,6 +235,8 @@ def _with_addresses(settings: Settings, local: LocalWeb | None) -> Settings:
 def _with_usual(settings: Settings, local: LocalWeb, named: set[str]) -> Settings:
     """Takes the usual settings of a local Web, unless the user has set them. Only for a new collection: a resumed
     crawl keeps the settings of its first run."""
+    if "harvester.pace" in named:
+        named = named | {f"harvester.{name}" for name in PACES[settings.harvester.pace]}
     usual = {name: getattr(local.settings.harvester, name) for name in local.usual if f"harvester.{name}" not in named}
     return replace(settings, harvester=replace(settings.harvester, **usual))
 
@@ -239,6 +246,17 @@ def _named(request: CrawlRequest) -> set[str]:
     files = [path for path in (request.config, request.folder / SETTINGS) if path is not None and path.exists()]
     given = {change.partition("=")[0].rstrip("+ ").strip() for change in request.changes}
     return given.union(*(config.named(path) for path in files))
+
+
+def _check_key(harvester: HarvesterSettings, say: Say) -> None:
+    """Says which sites are claimed as the operator's, if any may be."""
+    if not harvester.mine:
+        return
+    path = place(harvester.mine_key)
+    sites = sorted(read(path).sites)
+    if not sites:
+        raise UsageError(f"{path} claims no site", "Claim yours with `gossamer mine SITE`.")
+    say(f"yours, if they prove it: {', '.join(sites[:MOST_NAMED])}" + " …" * (len(sites) > MOST_NAMED))
 
 
 def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:

@@ -20,7 +20,7 @@ Array = npt.NDArray[Any]
 Records = npt.NDArray[np.void]
 
 _NONE: Final = np.uint32(NONE)
-_PAGE, _ROBOTS, _SITEMAP, _PROBE = (int(ask) for ask in Ask)
+_PAGE, _ROBOTS, _SITEMAP, _PROBE = (int(ask) for ask in (Ask.PAGE, Ask.ROBOTS, Ask.SITEMAP, Ask.PROBE))
 _DUPLICATE, _REDIRECT, _SOFT, _RETURNED = (
     int(o) for o in (Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.SOFT_404, Outcome.RETURNED)
 )

@@ -30,6 +30,7 @@ class Rules(Part):
     columns: ClassVar[Declared] = {
         "site": {
             "delay": "<f4",  # the longest Crawl-delay of its origins, seconds
+            "named": "u1",  # 1: the Crawl-delays of all its origins are for us by name
             "refused": "u1",  # it asks for a longer delay than is honoured: suspended
         },
         "origin": {
@@ -37,6 +38,7 @@ class Rules(Part):
             "rules_start": "<u4",  # where its compiled rules are in the buffer: from the last good answer
             "rules_end": "<u4",
             "delay": "<f4",  # Crawl-delay, seconds
+            "named": "u1",  # 1: it is for us by name
             "failures": "u1",  # robots.txt requests in a row without an answer
             "unreachable": "<f8",  # wall: since when, less the time without requests; 0: it could be read
         },

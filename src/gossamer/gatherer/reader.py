@@ -1,6 +1,7 @@
 """The reader: turns a fetched response into a result. It runs in the worker.
 
-A response is a page, a probe, a robots.txt or a sitemap. The result depends on response, URL and settings alone.
+A response is a page, a probe, a robots.txt, a sitemap or a proof. The result depends on response, URL and settings
+alone.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from gossamer.web.archive.archive import Archive, Exchange, Place
 from gossamer.web.fetch.decode import Decoded, decode, salvaged
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.response import kind_of, lie, mime, outcome_of
+from gossamer.web.owner.proof import NAME, shown
 
 LARGE: Final = 300_000
 """Bytes of a decoded body. Larger ones, which take more than about 20 ms, are read in the background thread."""
@@ -36,6 +38,7 @@ _EMPTY: Final = Decoded(b"", True, True)
 _LIKE_PAGES: Final = (Ask.PAGE, Ask.PROBE)
 _GZIP: Final = b"\x1f\x8b"
 _RESPELLED, _OTHER_NAME = int(VisitFlag.RESPELLED), int(VisitFlag.OTHER_NAME)
+_NAMED: Final = int(VisitFlag.NAMED)
 _NOINDEX, _PRIVATE = int(VisitFlag.NOINDEX), int(VisitFlag.NOINDEX | VisitFlag.NOARCHIVE)
 
 
@@ -95,7 +98,11 @@ class Reader:
             target, gathered, flags = self._redirected(fetched)
         elif outcome is Outcome.OK and ask == Ask.ROBOTS:
             rules = Rules.parse(body, self._settings.harvester.agent)
-            sitemaps = rules.sitemaps
+            sitemaps, flags = rules.sitemaps, _NAMED if rules.named else 0
+            if self._settings.harvester.mine:
+                fetched.detail = fetched.detail or _proofs(body)
+        elif outcome is Outcome.OK and ask == Ask.PROOF:
+            fetched.detail = fetched.detail or _proofs(body)
         elif outcome is Outcome.OK and ask == Ask.SITEMAP:
             gathered, sitemaps = self._listed(fetched, body)
         elif outcome is Outcome.OK:
@@ -213,3 +220,10 @@ def _robots_tags(fetched: Fetched) -> list[str]:
     if "x-robots-tag" not in fetched.headers:
         return []
     return [value.decode("latin-1") for name, value in fetched.head.fields if name.lower() == b"x-robots-tag"]
+
+
+def _proofs(body: bytes) -> str:
+    """The proofs that a file shows, as the detail of its visit: only the desk has the key to judge them. A visit whose
+    detail says that the certificate is not valid shows none."""
+    found = shown(body)
+    return f"{NAME}: {' '.join(found)}" if found else ""

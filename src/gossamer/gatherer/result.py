@@ -148,11 +148,11 @@ def _pairs(preferences: tuple[str, ...]) -> Iterator[tuple[str, str]]:
 
 
 def _title(assignment: Assignment, gathered: Gathered) -> bytes:
-    """The title field of a visit: a sitemap has its URL there, and a probe its URL before the title."""
+    """The title field of a visit: sitemaps and proofs have their URL there, and a probe its URL before the title."""
     title = gathered.title.encode(errors="replace")
     if assignment.ask == Ask.PROBE:
         return assignment.url + b" " + title
-    return assignment.url if assignment.ask == Ask.SITEMAP else title
+    return assignment.url if assignment.ask in (Ask.SITEMAP, Ask.PROOF) else title
 
 
 def _detail(fetched: Fetched, outcome: Outcome) -> bytes:

@@ -9,10 +9,11 @@ hardly change it. A server that stays slow counts as usual again some 50 pages l
 After the end of an answer the site rests
 
     wait times stretch                              while its factor is 1
-    max(wait, 1 s) times factor times stretch       otherwise
+    max(wait, 1 s) times factor times stretch       otherwise, and at a slow site of the operator
 
-and at least wait_factor times the duration of the answer, at least its Retry-After, and at least `harvester.retry` when
-enough failures in a row suspend the site; but a week at most. Invariants, each a property test of the same name:
+and at least wait_factor times the duration of the answer (not at sites of the operator), at least its Retry-After, and
+at least `harvester.retry` when enough failures in a row suspend the site; but a week at most. Invariants, each a
+property test of the same name:
 
 - the factor doubles with each outcome that slows and loses a tenth with each other answer
 - a rising response time only ever makes the rest longer
@@ -32,7 +33,7 @@ from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
 from gossamer.desk.applied import Applied
 from gossamer.desk.columns import Group
 from gossamer.desk.desk import Declared, Desk, Part
-from gossamer.harvester.waits import Waits, seconds_between
+from gossamer.harvester.waits import OWN_WAIT, Waits, seconds_between
 
 SLOWS: Final = np.array([TREATMENTS[outcome].slows for outcome in Outcome])
 """By outcome: whether it doubles the factor of its site."""
@@ -88,7 +89,8 @@ class Answers(NamedTuple):
     """Wall time at the end."""
     retry_after: Array
     wait: Array
-    """Wait of the site, by settings and robots.txt."""
+    """Wait of the site, by settings, robots.txt and owner."""
+    owned: Array
     answered: Array
     took: Array
     """Seconds from start to end."""
@@ -96,11 +98,11 @@ class Answers(NamedTuple):
     """Seconds to the first byte of a page; 0: no byte came, or it was no page."""
 
     @staticmethod
-    def of(visits: Visits, wait: Array) -> Answers:
+    def of(visits: Visits, wait: Array, owned: Array) -> Answers:
         site, outcome, time, after = (visits[name].copy() for name in ("site", "outcome", "time", "retry_after"))
         answered, took = visits["status"] > 0, visits["end"] - visits["start"]
         first = np.where(visits["ask"] == _PAGE, visits["first"], 0.0)
-        return Answers(site, outcome, time, after, wait, answered, took, first)
+        return Answers(site, outcome, time, after, wait, owned, answered, took, first)
 
 
 _wait = njit(seconds_between)
@@ -120,7 +122,8 @@ def pauses_at(waits: Waits, sites: Array, pause: float) -> Array:
     """Seconds between the requests of a turn at each of these sites: the setting, or what its robots.txt asks for."""
     found = np.empty(len(sites))
     for i in range(len(sites)):
-        found[i] = max(float(waits.delay[sites[i]]), pause)
+        shortest = OWN_WAIT if waits.owned[sites[i]] else pause
+        found[i] = max(float(waits.delay[sites[i]]), shortest)
     return found
 
 
@@ -130,19 +133,22 @@ def clocks_after(visits: Visits, waits: Waits, sites: SiteClocks, retry: float, 
     n = len(visits)
     site, outcome, retry_after = np.empty(n, np.uint32), np.empty(n, np.uint8), np.empty(n, np.float32)
     time, wait, answered, took, first = np.empty(n), np.empty(n), np.empty(n, np.bool_), np.empty(n), np.empty(n)
-    answers = Answers(site, outcome, time, retry_after, wait, answered, took, first)
+    owned = np.empty(n, np.uint8)
+    answers = Answers(site, outcome, time, retry_after, wait, owned, answered, took, first)
     for i in range(n):
         visit = visits[i]
         answers.site[i], answers.outcome[i], answers.time[i] = visit.site, visit.outcome, visit.time
         answers.retry_after[i], answers.wait[i] = visit.retry_after, _wait(waits, visit.site)
+        answers.owned[i] = waits.owned[visit.site]
         answers.answered[i], answers.took[i] = visit.status > 0, visit.end - visit.start
         answers.first[i] = visit.first if visit.ask == _PAGE else 0.0
     clocks(answers, sites, retry, wait_factor)
 
 
-def rests(wait: Array, slow: Array, stretch: Array) -> Array:
+def rests(wait: Array, slow: Array, stretch: Array, owned: Array) -> Array:
     """Seconds that sites rest, by factor and stretch, after an answer that adds no longer rest of its own."""
-    longer = np.where(slow > 1, np.maximum(wait, 1.0) * slow, wait) * stretch
+    slowed = (slow > 1) | ((stretch > 1) & (owned != 0))
+    longer = np.where(slowed, np.maximum(wait, 1.0) * slow, wait) * stretch
     found: Array = np.maximum(wait, np.minimum(longer, LONGEST_PAUSE))
     return found
 
@@ -183,14 +189,15 @@ def _heed(answers: Answers, i: int, sites: SiteClocks, retry: float, wait_factor
             if answers.first[i] > 0:
                 _respond(sites, site, answers.first[i])
     pause, reason = float(answers.wait[i]) * sites.stretch[site], _NO_WHY
-    if sites.slow[site] > 1:
+    if sites.slow[site] > 1 or (sites.stretch[site] > 1 and answers.owned[i]):
         pause = max(1.0, answers.wait[i]) * sites.slow[site] * sites.stretch[site]
     if sites.slow[site] > 1 or sites.stretch[site] > 1:
         reason = _FAILING if sites.failures[site] else _SLOWED
     if of != _RETURNED:
         if _ENDS[of] and sites.failures[site] >= _ENDS[of]:
             pause = max(pause, retry)
-        pause = max(pause, wait_factor * answers.took[i])
+        if not answers.owned[i]:
+            pause = max(pause, wait_factor * answers.took[i])
         if answers.retry_after[i] >= pause:
             pause, reason = float(answers.retry_after[i]), _ASKED
     return min(pause, LONGEST_PAUSE), reason
@@ -242,7 +249,8 @@ class Backoff(Part):
 
     def rests(self, sites: Array) -> Array:
         """As `waits`, or longer for a site that is slowed."""
-        return rests(self.waits(sites), self._site.slow[sites], self._site.stretch[sites])
+        columns = self._site
+        return rests(self.waits(sites), columns.slow[sites], columns.stretch[sites], columns.owned[sites])
 
     def pauses(self, sites: Array) -> Array:
         """Seconds between the requests of a turn at each of these sites."""
@@ -265,7 +273,8 @@ class Backoff(Part):
     def would_follow(self, visits: Visits, waits: Array, count: int) -> Array:
         """`next` of each of `count` sites as it would be after these visits, which are not applied. `waits` by site."""
         clocks_copy = self.clocks.copy(self._site.count, count)
-        clocks(Answers.of(visits, waits[visits["site"]]), clocks_copy, self._retry, self._factor)
+        nobody = np.zeros(len(visits), np.uint8)
+        clocks(Answers.of(visits, waits[visits["site"]], nobody), clocks_copy, self._retry, self._factor)
         return clocks_copy.next
 
 

@@ -7,20 +7,24 @@ later: a wall clock that was set back cannot make a request early.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Sequence
 from typing import Final
 
 import numpy as np
 
 from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
-from gossamer.base.model import Visits
-from gossamer.collection.journal.effects import Effects
+from gossamer.base.model import NONE, Visits
+from gossamer.collection.journal.effects import Effects, SiteEvent, SiteNews
 from gossamer.desk.desk import Desk
 from gossamer.harvester.backoff import Backoff
+from gossamer.harvester.owned import Owned
 from gossamer.harvester.queue.queue import SiteQueue
+from gossamer.harvester.waits import OWN_WAIT
 
 ROUNDING: Final = 0.001
 """Seconds: a visit's wall time is rounded, so a rest that is longer by less than this counts as the usual rest."""
+_OF_OWNERS: Final = (SiteEvent.OWNED, SiteEvent.DISOWNED)
 
 
 class QueueClocks:
@@ -28,7 +32,7 @@ class QueueClocks:
 
     def __init__(self, desk: Desk, queue: SiteQueue, clock: Clock) -> None:
         self._desk, self._queue, self._clock = desk, queue, clock
-        self._backoff, self._site = desk[Backoff], desk.columns.site
+        self._backoff, self._owned, self._site = desk[Backoff], desk[Owned], desk.columns.site
         self._harvester = desk.settings.harvester
 
     @property
@@ -51,6 +55,30 @@ class QueueClocks:
     def set_waits(self, sites: Array) -> None:
         """Sets the usual seconds between turns, and between the requests of a turn."""
         self._queue.set_waits(sites, self._backoff.waits(sites), self._backoff.pauses(sites))
+
+    def heed(self, news: Sequence[SiteNews]) -> None:
+        """Site events were applied: sets the clocks of their sites."""
+        turned = [each.site for each in news if each.event in _OF_OWNERS]
+        if turned:
+            self.set_waits(np.array(turned, np.uint32))
+            self.share(turned, [each.site for each in news if each.event is SiteEvent.DISOWNED])
+        self.follow(np.array([each.site for each in news], np.uint32))
+
+    def share(self, sites: Iterable[int], left: Sequence[int] = ()) -> None:
+        """Sets how the addresses of these sites are waited for: as its sites are if all of them belong to the operator,
+        else by `address_wait`, which begins now if it did not hold before. `left`: those that no longer belong to the
+        operator."""
+        if not (self._owned.proofs or left):
+            return
+        mine, rest = self._addresses(self._owned.proofs), self.now + self._harvester.address_wait
+        for address in self._addresses(sites) & (mine | self._addresses(left)):
+            there, alone = self._owned.at(address)
+            self._queue.set_alone(there, alone and not self._harvester.domain_wait)
+            if not alone:
+                self._queue.address_not_before(address, rest)
+
+    def _addresses(self, sites: Iterable[int]) -> set[int]:
+        return {int(self._site.address[site]) for site in sites} - {NONE}
 
     def robots_read(self, owners: Array) -> None:
         """The robots.txt files of these sites were read: sets their clocks by what was learned."""
@@ -94,7 +122,17 @@ class QueueClocks:
             self.follow(sites[longer], effects.wall, effects.monotonic)
         if self._harvester.per_turn > 1:
             self._end_turns(visits, sites, waits, pauses)
-        self._queue.done(sites, visits["end"].copy(), effects.monotonic)
+        ends = visits["end"].copy()
+        if self._owned.proofs:
+            self._go_on(visits, sites, waits, ends)
+        self._queue.done(sites, ends, effects.monotonic)
+
+    def _go_on(self, visits: Visits, sites: Array, waits: Array, ends: Array) -> None:
+        """Lets the waits of the operator's sites, where they are alone, count from when a request was sent: the next
+        one follows the answer at once, if that took as long as the wait. `ends` is changed."""
+        at_once = self._queue.are_alone(sites) & (waits <= OWN_WAIT)
+        sent = np.maximum(visits["start"] + visits["connect"], ends - OWN_WAIT)
+        ends[at_once] = np.minimum(ends, sent)[at_once]
 
     def _end_turns(self, visits: Visits, sites: Array, waits: Array, pauses: Array) -> None:
         """Ends the turn of a site whose answer asks for a longer rest than the pause within a turn."""

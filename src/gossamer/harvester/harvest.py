@@ -273,7 +273,7 @@ class Harvest:
 
     def heed(self, news: Sequence[SiteNews]) -> None:
         """After site events were applied: sets the clocks of their sites."""
-        self._clocks.follow(np.array([each.site for each in news], np.uint32))
+        self._clocks.heed(news)
 
     def settle(self, results: Results, effects: Effects) -> None:
         """After a tick was applied: its requests end, sites get the time of their next one, errands their answers."""

@@ -17,7 +17,7 @@ from gossamer.desk.desk import Desk
 from gossamer.harvester.backoff import SLOWS, Backoff
 from gossamer.harvester.robots import READABLE, UNREADABLE
 
-_FOR_THE_SITE = (SiteEvent.PATIENCE, SiteEvent.ROBOTS_AWAY, SiteEvent.SLOWED)
+_FOR_THE_SITE = (SiteEvent.PATIENCE, SiteEvent.ROBOTS_AWAY, SiteEvent.SLOWED, SiteEvent.DISOWNED)
 """Events that make a site wait because of requests to it; a name that failed has cost the site no request."""
 
 

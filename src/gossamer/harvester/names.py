@@ -37,8 +37,10 @@ class SiteNames:
     def resume(self) -> None:
         """After a start: enters known addresses in the queue. They are looked up again before they are used: names, or
         the settings about them, may have changed."""
-        for site in np.flatnonzero(self._site.address[: self._site.count] != NONE).tolist():
+        known = np.flatnonzero(self._site.address[: self._site.count] != NONE).tolist()
+        for site in known:
             self._set_address(site)
+        self._clocks.share(known)
         self._site.resolved[: self._site.count] = 0
 
     def enter(self, sites: Array) -> None:
@@ -100,6 +102,7 @@ class SiteNames:
                 failed.append(site)
             else:
                 self._set_address(site)
+                self._clocks.share([site])
                 entering = np.array([site], np.uint32)
                 self._clocks.set_waits(entering)
                 self.enter(entering)

@@ -32,6 +32,7 @@ OUTDATED: Final = 1.0
 
 _ROBOTS: Final = int(Ask.ROBOTS)
 _JUDGED: Final = int(PageFlag.JUDGED)
+_NAMED: Final = int(VisitFlag.NAMED)
 _RESPELLED, _NOT_FOLLOWED = int(VisitFlag.RESPELLED), int(VisitFlag.NOT_FOLLOWED)
 
 
@@ -55,6 +56,7 @@ def take_rules(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
     desk[Rules].place(origin, texts["rules"] if outcome in (Outcome.OK, Outcome.DUPLICATE) else b"")
     origins.valid[origin] = visit["time"] + desk.settings.harvester.robots_valid
     origins.delay[origin] = max(0.0, float(visit["delay"]))
+    origins.named[origin] = visit["flags"] & _NAMED != 0
     _heed_delays(desk, site)
     if site != int(visit["site"]):  # it was read at another site, and is valid from now on
         until = float(visit["time"]) + float(desk[Backoff].waits(np.array([site]))[0])
@@ -63,10 +65,12 @@ def take_rules(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
 
 
 def _heed_delays(desk: Desk, site: int) -> None:
-    """Sets the delay of a site: the longest delay in the robots.txt files of its origins."""
+    """Sets the delay of a site: the longest delay in the robots.txt files of its origins. It may be shorter than the
+    usual wait if each of these files names us."""
     origins, sites = desk.columns.origin, desk.columns.site
     of_site = origins.site[: origins.count] == site
     sites.delay[site] = origins.delay[: origins.count][of_site].max()
+    sites.named[site] = origins.named[: origins.count][of_site].all()
     sites.refused[site] = sites.delay[site] > desk.settings.harvester.max_delay
 
 
@@ -144,4 +148,10 @@ def heed_delay_again(desk: Desk, event: Any) -> None:
     """DELAY_AGAIN: a site asked for too long a delay; its robots.txt may have changed and is read again."""
     site = int(event["site"])
     outdate_rules(desk, site)
-    desk.columns.site.delay[site], desk.columns.site.refused[site] = 0.0, 0
+    sites = desk.columns.site
+    sites.delay[site], sites.named[site], sites.refused[site] = 0.0, 0, 0
+
+
+def add_origins(desk: Desk, applied: Applied) -> None:
+    """A new origin has not named us yet: its site has the usual wait until its robots.txt is read."""
+    desk.columns.site.named[applied.effects.origins["site"]] = 0

@@ -20,6 +20,7 @@ import numpy.typing as npt
 from gossamer.base.askable import is_suspended
 from gossamer.base.model import NONE, PageFlag, Reason, State
 from gossamer.base.outcomes import FOR_GOOD, NO_OUTCOME, Aside, Outcome
+from gossamer.config.presets import PACES
 from gossamer.config.settings import Settings
 from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.harvester.waits import Waits, seconds_between
@@ -175,6 +176,7 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
         "name_failures": int(sites.name_failures[site]),
         "wait": round(seconds_between(Waits.of(sites, settings.harvester), site), 3),
         "delay": round(float(sites.delay[site]), 3),
+        "pace": pace_of(sites, settings, site),
         **_slowness(sites, site),
         "next": None if refused or not next_ or next_ >= FOR_GOOD else next_,
         "now": not refused and next_ <= wall,
@@ -182,6 +184,19 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
         "words": "Its wait is not over." if why is Aside.NONE and next_ > wall else why.sentence,
         "aside": is_suspended(refused, next_, wall + HORIZON) and why is not Aside.NONE,
     }
+
+
+def pace_of(sites: Any, settings: Settings, site: int) -> str:
+    """Why a site has its wait: "mine" or "shared" (mine, but not all sites of its address are), "Crawl-delay", the pace
+    of the settings, or "set" if the waits are those of no pace."""
+    harvester, waits = settings.harvester, Waits.of(sites, settings.harvester)
+    if waits.owned[site]:
+        there = sites.address[: sites.count] == sites.address[site]
+        return "mine" if waits.owned[: sites.count][there].all() else "shared"
+    usual = waits.wait_large if waits.pages[site] > waits.large_site else waits.wait
+    if waits.delay[site] > usual or (waits.named[site] and usual > waits.address_wait):
+        return "Crawl-delay"
+    return harvester.pace if all(getattr(harvester, n) == v for n, v in PACES[harvester.pace].items()) else "set"
 
 
 def _slowness(sites: Any, site: int) -> Said:

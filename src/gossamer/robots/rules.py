@@ -51,6 +51,8 @@ class Rules:
 
     delay: float | None = None
     """Crawl-delay in seconds: the longest of our groups."""
+    named: bool = False
+    """The Crawl-delay is for us by name, not for everyone."""
     sitemaps: tuple[str, ...] = ()
     """All sitemaps of the file, as written."""
     preferences: tuple[str, ...] = ()
@@ -66,7 +68,8 @@ class Rules:
         name = token if any(token in g.agents for g in ours) else "*"
         delays = [delay for g in ours for delay in g.delays_of(name)]
         wishes = file.wishes + [line for g in ours for line in g.wishes_of(name)]
-        return Rules(max(delays, default=None), tuple(file.sitemaps), bounded(wishes), _compile(ours))
+        named = bool(delays) and name != "*"
+        return Rules(max(delays, default=None), named, tuple(file.sitemaps), bounded(wishes), _compile(ours))
 
     @staticmethod
     def from_compiled(compiled: bytes) -> Rules:

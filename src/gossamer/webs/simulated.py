@@ -54,6 +54,8 @@ class Labels:
     flags: int = 0
     """`VisitFlag`; a page with NOINDEX or NOARCHIVE is not stored."""
     preferences: str = ""
+    detail: str = ""
+    """Of a robots.txt or a file of proof: the proofs that it shows, as the gatherer writes them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,6 +230,7 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
         "sitemaps": "\n".join(reply.sitemaps.named).encode(),
         "title": _title(a, reply),
         "preferences": reply.labels.preferences.encode(),
+        "detail": reply.labels.detail.encode(),
     }
     targets = list(dict.fromkeys(reply.links))
     if www and reply.outcome == Outcome.REDIRECT and _to_other_name(a.url.decode(), reply.redirect):
@@ -245,7 +248,7 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
 def _title(a: Assignment, reply: Reply) -> bytes:
     if a.ask == Ask.PROBE:
         return a.url + b" " + reply.title.encode()
-    return a.url if a.ask == Ask.SITEMAP else reply.title.encode()
+    return a.url if a.ask in (Ask.SITEMAP, Ask.PROOF) else reply.title.encode()
 
 
 def _to_other_name(asked: str, target: str) -> bool:

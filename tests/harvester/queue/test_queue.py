@@ -37,6 +37,7 @@ class World:
         self.domain_wait = random.choice([0.0, 0.5, 3.0])
         self.domain = [random.randrange(self.sites) for _ in range(self.sites)]
         self.wait = [random.choice([0.0, 1.0, 5.0, 15.0]) for _ in range(self.sites)]
+        self.alone = [random.random() < 0.2 for _ in range(self.sites)]
         self.pending = np.zeros(self.sites, np.uint32)
         self.rank: dict[int, int] = {}
         self.queue = SiteQueue(
@@ -77,6 +78,8 @@ class World:
                 self.queue.set_domain(site, self.domain[site])
         everywhere = np.arange(self.sites, dtype=np.uint32)
         self.queue.set_waits(everywhere, np.array(self.wait), np.full(self.sites, pause))
+        self.queue.set_alone(np.flatnonzero(self.alone).astype(np.uint32), True)
+        assert self.queue.are_alone(everywhere).tolist() == self.alone
 
     def site_of(self, page: int) -> int:
         return page % self.sites
@@ -106,7 +109,12 @@ class World:
         goes_on = self.continues(site) and self.now >= self.last[site][1] + self.pause
         if address not in self.last_at or goes_on:
             return self.address_not_before[address]
-        return max(self.address_not_before[address], self.last_at[address][1] + self.address_wait)
+        return max(self.address_not_before[address], self.address_rested(address))
+
+    def address_rested(self, address: int) -> float:
+        """The end of the rest of an address after its last answer, which was the last of a turn."""
+        site, end = self.last_at.get(address, (0, 0.0))
+        return end + (self.wait[site] if self.alone[site] else self.address_wait)
 
     def is_due(self, site: int) -> bool:
         waiting = site not in self.flight and self.address[site] is not None and self.has_work(site)
@@ -119,7 +127,7 @@ class World:
     def may_begin(self, site: int, address: int) -> bool:
         """Whether a request now may be the first of a turn (it may also be a later one, if `continues`)."""
         rested = site not in self.last or self.now >= self.last[site][1] + self.wait[site]
-        return rested and (address not in self.last_at or self.now >= self.last_at[address][1] + self.address_wait)
+        return rested and (address not in self.last_at or self.now >= self.address_rested(address))
 
     def is_free(self, site: int) -> bool:
         address = self.address[site]
@@ -127,7 +135,7 @@ class World:
         busy = any(f[2] == address for f in self.flight.values())
         holder, end = self.last_at.get(address, (site, 0.0))
         held = holder != site and self.in_turn[holder] < self.per_turn and self.now < end + self.pause
-        rested = self.now >= end + self.address_wait and self.now >= self.address_not_before[address]
+        rested = self.now >= self.address_rested(address) and self.now >= self.address_not_before[address]
         return not busy and not held and rested and self.domain_is_free(site)
 
     def domain_is_free(self, site: int) -> bool:

@@ -58,7 +58,7 @@ SITE_EVENT: Final = np.dtype(
     [
         ("site", "<u4"),
         ("event", "u1"),  # SiteEvent
-        ("failures", "u1"),  # lookups that failed in a row
+        ("failures", "u1"),  # lookups that failed in a row; OWNED: where the proof was shown
         ("port", "<u2"),  # port to use instead of the origin's; 0: the origin's; ROBOTS_AWAY: that of the origin;
         # SESSION_PROVEN: place of the parameter
         ("time", "<f8"),  # wall
@@ -97,6 +97,12 @@ class SiteEvent(IntEnum):
     """It asked for a longer delay than is honoured, long ago: its robots.txt is read again."""
     SESSION_PROVEN = 13
     """Pairs of its pages prove that a parameter carries a session. `port` has its place in `seeder.session_ids`."""
+    OWNED = 14
+    """It has shown that it belongs to the operator, which counts until `until`. `address` begins with the first half of
+    the proof, `failures` says where it was shown (`harvester/owned.py`)."""
+    DISOWNED = 15
+    """It no longer shows that it belongs to the operator, or was not asked again in time. Not requested before `until`,
+    as everybody's sites."""
     ADDRESS_REFUSED = 3
     """The name of FORBIDDEN_ADDRESS in the first tables of format 1: read, not written."""
 
@@ -171,6 +177,16 @@ class SiteNews(NamedTuple):
     def session_proven(cls, site: int, parameter: int, time: float) -> SiteNews:
         """`parameter`: its place in `seeder.session_ids`, stored in the field of the port."""
         return cls(site, SiteEvent.SESSION_PROVEN, 0, parameter, time, 0.0)
+
+    @classmethod
+    def owned(cls, site: int, place: int, proof: str, time: float, until: float) -> SiteNews:
+        """The site has shown this proof at this place (`harvester/owned.py`). Half of it fits into the address."""
+        return cls(site, SiteEvent.OWNED, place, 0, time, until, tuple(bytes.fromhex(proof)[:16]))
+
+    @classmethod
+    def disowned(cls, site: int, time: float, until: float) -> SiteNews:
+        """The site has the waits of everybody's sites again, and is not requested before `until`."""
+        return cls(site, SiteEvent.DISOWNED, 0, 0, time, until)
 
 
 def taken_sitemap(event: Any) -> int:

@@ -108,7 +108,7 @@ def rest(q: Arrays, site: int) -> None:
     a = q.addresses[s.held]
     s.turn = 0
     s.next = max(s.next, s.end + s.wait)
-    a.free = max(a.free, s.end + q.address_wait)
+    a.free = max(a.free, s.end + (s.wait if s.alone else q.address_wait))
     if len(q.domain) and q.domain[site] != NOBODY:
         d = q.addresses[q.domain[site]]
         d.free = max(d.free, s.end + q.domain_wait)

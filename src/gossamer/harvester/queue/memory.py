@@ -51,6 +51,7 @@ SITE: Final = np.dtype(
         ("place", "u1"),
         ("taken", "u1"),  # 1: the page in flight came from its current slice
         ("errand", "u1"),  # 1: an errand waits: a request for something other than its pages
+        ("alone", "u1"),  # 1: its address needs no wait of its own, since all sites there belong to the operator
     ],
     align=True,
 )

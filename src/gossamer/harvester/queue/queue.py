@@ -27,7 +27,8 @@ Invariants, each a property test of the same name in `tests/harvester/queue/test
 - never two requests in flight to a site
 - never two requests in flight to an address
 - never before the next time of a site: `end + wait` after a turn, `end + pause` within one, and any `not_before`
-- never before the next time of an address: `end + address_wait` after a turn, and any `address_not_before`
+- never before the next time of an address: `end + address_wait` after a turn (`end + wait` of a site that is *alone*),
+  and any `address_not_before`
 - never two requests in flight to a domain
 - never before the next time of a domain: `end + domain_wait`
 - every planned page ends in exactly one outcome: handed out once, or dropped because it may no longer be requested
@@ -54,7 +55,7 @@ from typing import Any, Final, Protocol
 
 import numpy as np
 
-from gossamer.base.arrays import F64, I64, U8, U32
+from gossamer.base.arrays import F64, I64, U8, U32, Bools
 from gossamer.base.model import NONE
 from gossamer.harvester.queue import turns
 from gossamer.harvester.queue.holders import leave_domains, set_address
@@ -140,6 +141,15 @@ class SiteQueue:
         pause too."""
         self._q.sites["wait"][sites] = seconds
         self._q.sites["pause"][sites] = pauses
+
+    def set_alone(self, sites: U32, alone: bool) -> None:
+        """Sets whether the address of these sites, which share it, needs no longer wait than theirs."""
+        self._q.sites["alone"][sites] = alone
+
+    def are_alone(self, sites: U32) -> Bools:
+        """Which of these sites have an address like this."""
+        alone: Bools = self._q.sites["alone"][sites] != 0
+        return alone
 
     def set_errand(self, site: int, waits: bool) -> None:
         """Sets whether an errand waits at the site: a request for something other than its pages, such as a sitemap or

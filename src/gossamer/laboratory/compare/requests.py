@@ -15,9 +15,9 @@ from typing import Final
 import numpy as np
 
 from gossamer import urls
-from gossamer.base.arrays import F64, I64
+from gossamer.base.arrays import F64, I64, U8
 from gossamer.base.errors import UsageError
-from gossamer.base.model import Ask, Outcome, PageFlag
+from gossamer.base.model import Ask, Outcome, PageFlag, VisitFlag
 from gossamer.base.outcomes import TREATMENTS, Again
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs, settings_of_last_run
@@ -35,7 +35,8 @@ from gossamer.read.sql.sources import find
 _BEGUN: Final = 'select tick, monotonic from stored.ticks where epoch("time") >= ? order by tick limit 1'
 _VISITS: Final = f"""
 select coalesce(page & {LOCAL}, -1), site, origin, ask, outcome, coalesce(status, 0), epoch(time), start, "end",
-       coalesce(latency, 0), received, coalesce(address, ''), coalesce(retry_after, -1), coalesce(delay, -1), tick
+       coalesce(latency, 0), received, coalesce(address, ''), coalesce(retry_after, -1), coalesce(delay, -1), tick,
+       flags
 from stored.visits order by tick, number
 """
 _PAGES: Final = "select origin, site, flags, kind = 'sitemap', tick, epoch(time) from stored.pages order by page"
@@ -61,6 +62,9 @@ class RunHistory:
 
 def read_history(folder: Path) -> RunHistory:
     settings = settings_of_last_run(folder)
+    if settings.harvester.mine:
+        cure = "Set harvester.mine to false for the run that you compare."
+        raise UsageError(f"{folder}: the waits of your own sites change while a crawl runs, and are not compared", cure)
     database = Database(find(folder), settings)
     try:
         run = database.run
@@ -78,7 +82,7 @@ def read_history(folder: Path) -> RunHistory:
 def _begun(ticks: list[list[Row]], visits: list[Row]) -> tuple[int, float] | None:
     """First tick, and its monotonic time, of the last run that made a request."""
     begun = [(int(rows[0][0]), float(rows[0][1])) for rows in ticks if rows]
-    last = int(visits[-1][-1]) if visits else -1
+    last = int(visits[-1][14]) if visits else -1
     return next((each for each in reversed(begun) if each[0] <= last), None)
 
 
@@ -98,9 +102,10 @@ def _history(
     sizes = np.bincount(found[:, 1].astype(np.int64), minlength=len(names) + 1)
     harvester = settings.harvester
     delay = _delays(columns, site_of)
-    rest = _rests(columns, sizes, delay, settings)
+    waits = _waits(sizes, _named(visits, len(sizes)), settings)
+    rest = _rests(columns, waits, delay, settings)
     pause = np.maximum(delay, float(harvester.pause))
-    usual = _waits(sizes, settings)[columns.site]
+    usual = waits[columns.site]
     ends_turn = rest > np.maximum(usual, delay) + 0.001
     within = rest if harvester.per_turn == 1 else np.where(ends_turn, rest, np.minimum(rest, pause))
     mine = np.flatnonzero((columns.tick >= tick) & (columns.outcome != Outcome.RETURNED))
@@ -122,8 +127,8 @@ def _history(
         when[order],
         columns.received[kept],
     )
-    waits = float(harvester.address_wait), float(harvester.domain_wait)
-    rules = Constraints(harvester.connections, harvester.per_turn, *waits, Hours.of(harvester).most)
+    between = float(harvester.address_wait), float(harvester.domain_wait)
+    rules = Constraints(harvester.connections, harvester.per_turn, *between, Hours.of(harvester).most)
     offset = columns.time[kept] - columns.end[kept] + monotonic
     page = columns.page[kept]
     became = np.where(page >= 0, found[np.maximum(page, 0), 5] - offset, -np.inf) if len(found) else np.zeros(0)
@@ -153,14 +158,15 @@ class _Visits:
         return self.end - self.start
 
 
-def _waits(sizes: I64, settings: Settings) -> F64:
+def _waits(sizes: I64, named: U8, settings: Settings) -> F64:
     """By site: the shortest wait that the settings allow. It is the crawl's own rule (`backoff.waits_at`) with two
     differences: the site has its final size from the start, so a large site gets the shorter of the two waits; and the
     Crawl-delay is left out, as it changes during a run: `_delays` gives it by visit."""
     harvester = settings.harvester
     wait, large = float(harvester.wait), min(float(harvester.wait), float(harvester.wait_large))
-    no_delay = np.zeros(len(sizes), np.float32)
-    waits = Waits(sizes.astype(np.uint32), no_delay, int(harvester.large_site), wait, large)
+    no_delay, nobody = np.zeros(len(sizes), np.float32), np.zeros(len(sizes), np.uint8)
+    times = (wait, large, float(harvester.address_wait))
+    waits = Waits(sizes.astype(np.uint32), no_delay, named, nobody, int(harvester.large_site), *times)
     by_site: F64 = waits_at(waits, np.arange(len(sizes), dtype=np.uint32))
     return by_site
 
@@ -183,8 +189,15 @@ def _delays(visits: _Visits, site_of: I64) -> F64:
     return out
 
 
-def _rests(visits: _Visits, sizes: I64, delay: F64, settings: Settings) -> F64:
-    count = len(sizes)
+def _named(visits: list[Row], sites: int) -> U8:
+    """By site: whether the Crawl-delay of one of its robots.txt files is for us by name."""
+    found = np.zeros(sites, np.uint8)
+    found[[row[1] for row in visits if row[3] == "robots" and row[15] & VisitFlag.NAMED]] = 1
+    return found
+
+
+def _rests(visits: _Visits, waits: F64, delay: F64, settings: Settings) -> F64:
+    count = len(waits)
     clocks = SiteClocks(
         next=np.zeros(count),
         asked=np.zeros(count, np.uint32),
@@ -200,7 +213,8 @@ def _rests(visits: _Visits, sizes: I64, delay: F64, settings: Settings) -> F64:
         visits.outcome,
         visits.time,
         visits.retry_after.astype(np.float32),
-        np.maximum(delay, _waits(sizes, settings)[visits.site]),
+        np.maximum(delay, waits[visits.site]),
+        np.zeros(len(visits.site), np.uint8),
         visits.status > 0,
         visits.took,
         np.where(visits.ask == Ask.PAGE, visits.first, 0.0),

@@ -300,7 +300,7 @@ def _rest(
         scratch.one[0] = q.sites[site].wait
         visit, one, zero = scratch.visit, scratch.one, scratch.zero
         outcomes, times, retry_after = visit["outcome"], visit["time"], visit["retry_after"]
-        answer = Answers(scratch.site, outcomes, times, retry_after, one, scratch.way, zero, zero)
+        answer = Answers(scratch.site, outcomes, times, retry_after, one, scratch.way, scratch.way, zero, zero)
         clocks(answer, desk.clocks, RETRY, 0.0)
         q.sites[site].next = max(q.sites[site].next, desk.clocks.next[site] - rules.wall)
     queue_done(q, scratch.site, scratch.end, now)

@@ -169,7 +169,8 @@ def _make_arrays(graph: WebGraph, scenario: Scenario, columns: Columns, queue: A
 def _waits(scenario: Scenario, columns: Columns) -> Waits:
     """What `harvester/backoff.py` needs for waits. A graph has no robots.txt, so there is no Crawl-delay."""
     large = scenario.wait if scenario.wait_large < 0 else scenario.wait_large
-    return Waits(columns.site.pages, columns.site.delay, int(scenario.large_site), float(scenario.wait), float(large))
+    site, times = columns.site, (float(scenario.wait), float(large), float(scenario.address_wait))
+    return Waits(site.pages, site.delay, site.named, site.owned, int(scenario.large_site), *times)
 
 
 class _Crawl:

@@ -73,6 +73,8 @@ class Clock(SiteCounters):
     """Seconds between turns, without `factor`."""
     delay: float
     """Crawl-delay, in seconds."""
+    pace: str
+    """Why it has this wait: mine, shared (mine, at an address with others), Crawl-delay, polite, gentle, or set."""
     factor: float
     """The wait is multiplied by this: `slow`, because of failures, times the stretch, because of slow answers."""
     slow: float

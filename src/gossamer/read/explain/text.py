@@ -21,6 +21,14 @@ _ASKS: Final = {
     VisitFlag.NOARCHIVE: "noarchive",
     VisitFlag.UNAVAILABLE: "unavailable_after, which has passed",
 }
+_PACES: Final = {
+    "mine": "since it has proven to be yours",
+    "shared": "since it has proven to be yours, but harvester.address_wait holds: its address has other sites too",
+    "Crawl-delay": "as its robots.txt asks",
+    "polite": "at the pace polite",
+    "gentle": "at the pace gentle, and ten times as long as its last answer took",
+    "set": "as the settings say",
+}
 
 
 def lines_of(answer: PageAnswer | SiteAnswer, now: float) -> Iterator[str]:
@@ -146,7 +154,7 @@ def clock_lines(clock: Clock, next_turn: float | None, now: float) -> Iterator[s
         yield f"  may be requested again {when_of(turn, now)}: {words}"
     else:
         yield "  may be requested now"
-    yield f"  {human_time(clock['wait'])} between turns" + (
+    yield f"  {human_time(clock['wait'])} between turns, {_PACES[clock['pace']]}" + (
         f", {plural(clock['failures'], 'failure')} in a row" if clock["failures"] else ""
     )
     if clock["factor"] > 1:

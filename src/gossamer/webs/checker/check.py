@@ -4,7 +4,10 @@ A wait runs from the END of one answer to the START of the next request. All req
 and sitemaps; streams of one connection are requests like others:
 
     site       min(wait, wait_large), because a log does not tell how many pages of a site were known; or the
-               Crawl-delay if that is longer. Up to per_turn requests may follow each other after `pause`.
+               Crawl-delay if that is longer; or, if it names the crawler, any Crawl-delay from address_wait on. Up to
+               per_turn requests may follow each other after `pause`.
+    own site   no wait, but 10 requests in a second at most, if the log and the operator's key prove that the site and
+               all others at its address are the operator's (`checker.owners`).
     slowed     429, 402 and 5xx double the wait of the site, or one second if that is longer; any other answer takes
                off a tenth again.
     took       wait_factor times the duration of the last answer of the site.
@@ -40,8 +43,18 @@ from gossamer.config.settings import Settings
 from gossamer.urls import registrable
 from gossamer.webs.checker.heard import HeardRobots
 from gossamer.webs.checker.kills import AFTERLIFE, FOREVER, UNCOMMITTED, Kills
-from gossamer.webs.checker.limits import LEAST_SLOWED, MOST_SLOWED, PRECISION, RECOVERED, SLOWED, WEEK, PolitenessLimits
+from gossamer.webs.checker.limits import (
+    LEAST_BETWEEN,
+    LEAST_SLOWED,
+    MOST_SLOWED,
+    PRECISION,
+    RECOVERED,
+    SLOWED,
+    WEEK,
+    PolitenessLimits,
+)
 from gossamer.webs.checker.logs import by_start
+from gossamer.webs.checker.owners import Owners
 from gossamer.webs.checker.report import Accusations, Fault, PolitenessReport, Request, Violation
 from gossamer.webs.checker.robots import Origin, RobotsOf
 
@@ -61,7 +74,8 @@ def check(
     `checker.kills`."""
     limits = settings if isinstance(settings, PolitenessLimits) else PolitenessLimits.of(settings)
     killed = Kills(kills, lost, afterlife)
-    judge = _Judge(limits, HeardRobots(limits, robots_of, killed, epsilon), killed, epsilon)
+    owners = Owners(limits.key, robots_of, killed)
+    judge = _Judge(limits, HeardRobots(limits, robots_of, killed, epsilon), owners, killed, epsilon)
     for request in by_start(map(killed.cut, log)):
         judge.see(request)
     return judge.report()
@@ -77,6 +91,8 @@ class _Site:
     """Requests in the current turn."""
     slow: float = 1.0
     """The least factor by which its wait is multiplied."""
+    granted: float = FOREVER
+    """The wait before its last request: the robots.txt of another of its origins is requested at that pace."""
     patience: list[tuple[float, float, Request]] = field(default_factory=list)
     """Retry-Afters: when each ends, until when it is known, and its answer. A Retry-After that another one outlasts is
     not kept."""
@@ -85,12 +101,17 @@ class _Site:
 class _Judge:
     """Judges one request after the other, in the order in which they began."""
 
-    def __init__(self, limits: PolitenessLimits, robots: HeardRobots, kills: Kills, epsilon: float) -> None:
-        self._limits, self._robots, self._kills, self._epsilon = limits, robots, kills, epsilon
+    def __init__(
+        self, limits: PolitenessLimits, robots: HeardRobots, owners: Owners, kills: Kills, epsilon: float
+    ) -> None:
+        self._limits, self._robots, self._owners = limits, robots, owners
+        self._kills, self._epsilon = kills, epsilon
         self._requests = 0
         self._sites: dict[str, _Site] = {}
         self._addresses: dict[str, Request] = {}
         """By address: the request whose answer ended last."""
+        self._sent: dict[str, float] = {}
+        """By address of own sites: the earliest time at which the last request can have been sent."""
         self._domains: dict[str, Request] = {}
         self._accusations = Accusations()
 
@@ -104,7 +125,8 @@ class _Judge:
         if site is None:
             site = self._sites[name] = _Site()
         origin = self._robots.origin(request.origin)
-        settled = self._time_at_site(request, site, origin)
+        own = self._owners.owns(name, request.start)
+        settled = (self._time_at_own_site if own else self._time_at_site)(request, site, origin)
         self._time_at_address(request, name, settled)
         self._time_at_domain(request, name, settled)
         self._patience(request, site)
@@ -114,6 +136,7 @@ class _Judge:
             if found is not None:
                 self._accuse(found[0], request, found[1])
         self._remember(request, site)
+        self._owners.hear(name, request)
 
     def _site(self, request: Request) -> str:
         return self._robots.site(request.site)
@@ -133,7 +156,10 @@ class _Judge:
             return False
         gap = request.start - last.end
         delay = origin.delay(limits)
-        wait, pause = max(limits.wait, delay), max(limits.pause, delay)
+        wait, pause = origin.wait(limits), max(limits.pause, delay)
+        if request.is_robots:
+            wait = min(wait, site.granted)
+        site.granted = wait
         in_turn = wait - gap > self._epsilon
         if gap < -self._epsilon:
             self._accuse(Fault.SITE_PARALLEL, request, last, -gap)
@@ -151,6 +177,28 @@ class _Judge:
             return False
         return True
 
+    def _time_at_own_site(self, request: Request, site: _Site, origin: Origin) -> bool:
+        """As `_time_at_site`, without a usual wait."""
+        last, site.in_turn = site.last, 1
+        if last is None:
+            return False
+        gap, delay = request.start - last.end, origin.delay(self._limits)
+        if gap < -self._epsilon:
+            self._accuse(Fault.SITE_PARALLEL, request, last, -gap)
+        elif delay - gap > self._epsilon:
+            self._accuse(Fault.SITE_EARLY, request, last, delay - gap)
+        elif (slowed := self._slowed(site, delay)) - gap > self._epsilon:
+            self._accuse(Fault.SLOWED_EARLY, request, last, slowed - gap)
+        return True
+
+    def _rate(self, request: Request, last: Request) -> None:
+        """Accuses if more than 10 requests were sent in a second. A server reads a request some time after it was sent,
+        but that was not before the end of the answer before it: this bounds the times between."""
+        sent = max(self._sent.get(request.address, -FOREVER) + LEAST_BETWEEN, last.end)
+        if sent - request.start > self._epsilon:
+            self._accuse(Fault.TOO_MANY, request, last, sent - request.start)
+        self._sent[request.address] = min(sent, request.start)
+
     def _slowed(self, site: _Site, wait: float) -> float:
         return min(max(wait, LEAST_SLOWED) * site.slow, WEEK) * (1 - PRECISION) if site.slow > 1.0 else 0.0
 
@@ -161,8 +209,11 @@ class _Judge:
         return min(self._limits.wait_factor * max(0.0, last.end - last.start - self._epsilon), WEEK)
 
     def _time_at_address(self, request: Request, name: str, settled: bool) -> None:
-        last = self._addresses.get(request.address)
-        if last and not (settled and self._site(last) == name):
+        last, own = self._addresses.get(request.address), self._owners.owns(name, request.start)
+        if last and self._owners.alone(name, request):
+            self._between(request, last, 0.0, Fault.ADDRESS_EARLY, Fault.ADDRESS_PARALLEL)
+            self._rate(request, last)
+        elif last and (own or not (settled and self._site(last) == name)):
             self._between(request, last, self._limits.address_wait, Fault.ADDRESS_EARLY, Fault.ADDRESS_PARALLEL)
         if last is None or request.end >= last.end:
             self._addresses[request.address] = request

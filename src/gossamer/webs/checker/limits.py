@@ -4,15 +4,21 @@ settings."""
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
+from gossamer.collection.runs import settings_of_last_run
+from gossamer.config import load
 from gossamer.config.settings import Settings
+from gossamer.web.owner.key import Key, place, read
 
 DAY: Final = 86_400.0
 WEEK: Final = 7 * DAY
 """The longest wait."""
 LEAST_SLOWED: Final = 1.0
 """Seconds. A slowed wait is a multiple of at least this."""
+LEAST_BETWEEN: Final = 0.1
+"""Seconds between two requests to sites of the operator: ten in a second."""
 SLOWED: Final = 2.0
 """Factor on the wait for an answer that asks the crawl to slow down."""
 RECOVERED: Final = 0.9
@@ -20,6 +26,11 @@ RECOVERED: Final = 0.9
 MOST_SLOWED: Final = 256.0
 PRECISION: Final = 1e-5
 """The crawl computes the factor in single precision."""
+
+
+def settings_at(path: Path) -> Settings:
+    """The settings of a file, or of the last run of a collection."""
+    return settings_of_last_run(path) if path.is_dir() else load(path)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +55,8 @@ class PolitenessLimits:
     """Every request carries one of them."""
     wait_factor: float = 0.0
     domain_wait: float = 0.0
+    key: Key | None = None
+    """Of the operator, if sites that belong to the operator are requested without waits."""
 
     @staticmethod
     def of(settings: Settings) -> PolitenessLimits:
@@ -62,4 +75,5 @@ class PolitenessLimits:
             contacts=tuple(" ".join(text.split()) for text in (h.contact, h.about) if text),
             wait_factor=h.wait_factor,
             domain_wait=float(h.domain_wait),
+            key=read(place(h.mine_key)) if h.mine else None,
         )

@@ -24,6 +24,7 @@ from typing import Final, TextIO
 
 from gossamer.base.errors import UsageError
 from gossamer.web.fetch.response import retry_after
+from gossamer.web.owner.proof import WELL_KNOWN
 from gossamer.webs.checker.report import Request
 from gossamer.webs.checker.robots import RobotsOf
 from gossamer.webs.demo import DemoWeb
@@ -44,7 +45,7 @@ _NGINX: Final = re.compile(
     rf"([\d.]+) ([\d.]+) (\w+) (\S+) (\S+) (\d+) {_QUOTED}(?: {_QUOTED} {_QUOTED})?"
 )
 _USUAL: Final = {"http": ":80", "https": ":443"}
-_DATED: Final = re.compile(r"robots\.txt\.(\d{8}T\d{6})Z")
+_DATED: Final = re.compile(r"\.(\d{8}T\d{6})Z")
 _ESCAPED: Final = re.compile(r"\\x([0-9A-Fa-f]{2})")
 
 
@@ -157,32 +158,34 @@ def seconds_of(header: str, now: float) -> float | None:
 def robots_of_web(web: DemoWeb | HostileWeb) -> RobotsOf:
     """The robots.txt files of the demonstration Web, each as it was at the time of the request (by the monotonic
     clock)."""
-    return lambda request: web.robots_of(request.origin, request.start)
+    return lambda request: web.robots_of(request.origin, request.start) if request.is_robots else None
 
 
 def robots_in(folder: Path) -> RobotsOf:
     """robots.txt files by host (`folder/HOST/robots.txt`, as sites are often stored), or one for all
     (`folder/robots.txt`).
 
-    A file `robots.txt.20261117T051400Z` in the same folder was served from that time on (UTC).
+    A file `robots.txt.20261117T051400Z` in the same folder was served from that time on (UTC). Files of proof
+    (`web/owner/proof.py`) are found likewise: `folder/HOST/.well-known/gossamer.txt`.
     """
-    found: dict[str, list[tuple[float, bytes]]] = {}
+    found: dict[tuple[str, str], list[tuple[float, bytes]]] = {}
 
     def robots_of(request: Request) -> bytes | None:
-        host = request.site
-        if host not in found:
-            own = _copies(folder / host) if ".." not in host and "/" not in host and host.isprintable() else []
-            found[host] = own or _copies(folder)
-        return next((text for since, text in reversed(found[host]) if since <= request.start), None)
+        host, name = request.site, WELL_KNOWN[1:] if request.target == WELL_KNOWN else "robots.txt"
+        if (host, name) not in found:
+            sound = ".." not in host and "/" not in host and host.isprintable()
+            own = _copies(folder / host / name) if sound else []
+            found[host, name] = own or _copies(folder / name)
+        return next((text for since, text in reversed(found[host, name]) if since <= request.start), None)
 
     return robots_of
 
 
-def _copies(folder: Path) -> list[tuple[float, bytes]]:
-    """The start time and content of each copy, in order of time."""
-    copies = [(float("-inf"), folder / "robots.txt")]
-    for path in folder.glob("robots.txt.*"):
-        dated = _DATED.fullmatch(path.name)
+def _copies(file: Path) -> list[tuple[float, bytes]]:
+    """The start time and content of each copy of a file, in order of time."""
+    copies = [(float("-inf"), file)]
+    for path in file.parent.glob(f"{file.name}.*"):
+        dated = _DATED.fullmatch(path.name.removeprefix(file.name))
         if dated:
             copies.append((datetime.strptime(dated[1], "%Y%m%dT%H%M%S").replace(tzinfo=UTC).timestamp(), path))
     return [(since, path.read_bytes()) for since, path in sorted(copies) if path.is_file()]

@@ -67,6 +67,7 @@ class Fault(StrEnum):
     SITE_EARLY = "too early at its site"
     SLOWED_EARLY = "too early after answers that ask to slow down"
     TOOK_EARLY = "too early after an answer that took long"
+    TOO_MANY = "more than ten in a second at a site of the operator"
     ADDRESS_EARLY = "too early at its address"
     DOMAIN_EARLY = "too early at its domain"
     SITE_PARALLEL = "in parallel with another request at its site"

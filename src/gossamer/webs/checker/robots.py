@@ -97,6 +97,13 @@ class Origin:
         delays = [_delay(said) for said in (self.certain, *self.doubtful)]
         return min(delay if delay <= limits.max_delay else 0.0 for delay in delays)
 
+    def wait(self, limits: PolitenessLimits) -> float:
+        """The least wait that an answer which may be in force grants: a Crawl-delay that names the crawler may be
+        shorter than the usual wait."""
+        said = [each for each in (self.certain, *self.doubtful) if each is not None]
+        waits = [_wait(each, limits) for each in said]
+        return min(waits if self.certain is not None else [*waits, limits.wait])
+
     def judge(self, request: Request, limits: PolitenessLimits) -> tuple[Fault, Request | None] | None:
         """The rule that a page breaks, if no answer that may be in force allows it, and the last answer."""
         found: tuple[Fault, Request | None] | None = (Fault.NO_ROBOTS, None)
@@ -120,6 +127,13 @@ class Origin:
 
 def _delay(said: RobotsAnswer) -> float:
     return (said.rules.delay or 0.0) if said.rules else 0.0
+
+
+def _wait(said: RobotsAnswer, limits: PolitenessLimits) -> float:
+    named = said.rules is not None and said.rules.named
+    delay = _delay(said)
+    usual = min(limits.wait, limits.address_wait) if named else limits.wait
+    return max(usual, delay if delay <= limits.max_delay else 0.0)
 
 
 def _forbids(said: RobotsAnswer, request: Request, limits: PolitenessLimits) -> Fault | None:
