@@ -1,9 +1,9 @@
 """A simulated Web with moods: everything that a polite crawl must cope with, as a function of URL and time.
 
 Depending on the number of the site, its robots.txt fails (5xx, 429, no answer), changes, asks for a Crawl-delay (some
-for more than any crawler honours), has moved to another site, or does not exist. Independently, pages sometimes answer
-429, 503, 500 or 402, with or without Retry-After. Four of eight sites share an address; two sites belong to one
-registrable domain.
+by our name for less than the usual wait, some for more than any crawler honours), has moved to another site, or does
+not exist. Independently, pages sometimes answer 429, 503, 500 or 402, with or without Retry-After. Four of eight sites
+share an address; two sites belong to one registrable domain.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from functools import lru_cache
 from typing import Final
 
 from gossamer import urls
-from gossamer.base.model import Outcome
+from gossamer.base.model import Outcome, VisitFlag
 from gossamer.harvester.errands.probes import NAME
 from gossamer.robots import Rules
 from gossamer.web.fetch.response import outcome_of
-from gossamer.webs.simulated import Reply
+from gossamer.webs.simulated import Labels, Reply
 
 AGENT: Final = "Gossamer"
 _MASK: Final = 0xFFFF_FFFF_FFFF_FFFF
@@ -85,7 +85,8 @@ class MixedWeb:
         match site % 12:
             case 2 | 3:
                 one = int(10 * unit(self.seed, 2, site, period))
-                slow = "Crawl-delay: 9\n" if unit(self.seed, 3, site, period) < 0.3 else ""
+                delay = unit(self.seed, 3, site, period)
+                slow = "Crawl-delay: 9\n" if delay < 0.3 else "Crawl-delay: 2\n" if delay < 0.5 else ""
                 return f"User-agent: {AGENT}\nDisallow: /*{one}.html$\n{slow}".encode()
             case 4:
                 return b"User-agent: *\nCrawl-delay: 20\nDisallow: /p7\n"
@@ -105,8 +106,9 @@ class MixedWeb:
             return Reply(Outcome.NOT_FOUND, 404)
         if kind == 6 and site + 1 < self.sites:
             return Reply(Outcome.REDIRECT, 301, redirect=f"http://{self.host(site + 1)}/robots.txt")
-        compiled, delay = _compiled(self.robots(self.host(site), at))
-        return Reply(rules=compiled, delay=delay)
+        rules = _parsed(self.robots(self.host(site), at))
+        delay, labels = -1.0 if rules.delay is None else rules.delay, Labels(flags=VisitFlag.NAMED * rules.named)
+        return Reply(rules=rules.compiled(), delay=delay, labels=labels)
 
     def _cross(self, site: int, at: float) -> tuple[int, float]:
         period, now = self._period(at), round(at, 6) % self.mood
@@ -121,9 +123,8 @@ class MixedWeb:
 
 
 @lru_cache(maxsize=1_000)
-def _compiled(text: bytes) -> tuple[bytes, float]:
-    rules = Rules.parse(text, AGENT)
-    return rules.compiled(), -1.0 if rules.delay is None else rules.delay
+def _parsed(text: bytes) -> Rules:
+    return Rules.parse(text, AGENT)
 
 
 def _number(host: str) -> int:

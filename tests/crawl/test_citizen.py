@@ -56,12 +56,14 @@ def test_a_mixed_crawl_that_is_killed_twice_breaks_no_rule(tmp_path: Path) -> No
     mood=st.floats(20, 600),
     wait=st.floats(0.5, 20),
     valid=st.integers(30, 900),
+    pace=st.sampled_from(["polite", "gentle"]),
 )
 def test_a_simulated_crawl_breaks_no_rule_in_any_mood(
-    seed: int, restarts: int, mood: float, wait: float, valid: int
+    seed: int, restarts: int, mood: float, wait: float, valid: int, pace: str
 ) -> None:
     web = MixedWeb(sites=60, pages=60, seed=seed, mood=mood)
     changes = (
+        f"harvester.pace={pace}",
         f"harvester.wait={wait}s",
         f"harvester.wait_large={wait / 3}s",
         f"harvester.robots_valid={valid}s",
