@@ -259,13 +259,15 @@ def test_stop_and_status_find_the_crawl(served: Served, folder: Path) -> None:
 def test_stop_names_the_crawl_of_another_user(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(pid: int, number: int) -> None:
+    def refuse(fd: int, number: int) -> None:
         raise PermissionError(1, "Operation not permitted")
 
-    monkeypatch.setattr(os, "kill", refuse)
+    monkeypatch.setattr(signal, "pidfd_send_signal", refuse)
     monkeypatch.setattr(layout, "require_collection", lambda folder: None)
-    monkeypatch.setattr(lock, "holder", lambda shard: lock.Holder(os.getpid(), lock.process_start(os.getpid()), 0.0))
+    shard_folder(folder).mkdir(parents=True)
+    held = lock.take(shard_folder(folder))
     ended = say(capsys, "stop", folder)
+    held.release()
     assert ended.code == 2
     assert f"process {os.getpid()} belongs to another user" in ended.errors
 

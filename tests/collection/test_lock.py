@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import json
 import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -40,6 +44,42 @@ def test_removing_the_lock_file_lets_no_second_desk_in(tmp_path: Path) -> None:
         lock.take(tmp_path, orphans=0.0)
     held.release()
     lock.take(tmp_path).release()
+
+
+HOLDING = """
+import sys, time
+from pathlib import Path
+from gossamer.collection import lock
+held = lock.take(Path(sys.argv[1]))
+print("held", flush=True)
+time.sleep(600)
+"""
+
+
+def test_a_signal_reaches_the_holder_and_nobody_else(tmp_path: Path) -> None:
+    """Not the process of another program that has the holder's id and start, as after a reboot."""
+    assert lock.signalled(tmp_path, signal.SIGTERM) is None
+    with subprocess.Popen(["sleep", "600"]) as other:
+        stale = {"pid": other.pid, "started": lock.process_start(other.pid), "since": 1.0}
+        (tmp_path / lock.LOCK).write_text(json.dumps(stale))
+        assert lock.signalled(tmp_path, signal.SIGTERM) is None
+        found = lock.holder(tmp_path)
+        assert found is not None
+        assert not found.alive
+        lock.refuse_if_held(tmp_path)
+        lock.take(tmp_path, orphans=0.0).release()
+        assert other.poll() is None
+        other.kill()
+    holding = [sys.executable, "-c", HOLDING, str(tmp_path)]
+    with subprocess.Popen(holding, stdout=subprocess.PIPE, text=True) as desk:
+        assert desk.stdout is not None
+        assert desk.stdout.readline() == "held\n"
+        with pytest.raises(LockedError, match=f"in use by process {desk.pid}"):
+            lock.refuse_if_held(tmp_path)
+        found = lock.signalled(tmp_path, signal.SIGTERM)
+        assert found is not None
+        assert (found.pid, desk.wait(60)) == (desk.pid, -signal.SIGTERM)
+    assert lock.signalled(tmp_path, signal.SIGTERM) is None
 
 
 def test_earlier_versions_and_this_one_keep_each_other_out(tmp_path: Path) -> None:

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, State
 from gossamer.collection import manifest
-from gossamer.collection.layout import shard_folder
+from gossamer.collection.layout import FORMAT, FORMS, make_folders, shard_folder
+from gossamer.collection.manifest import Manifest, Meta
+from gossamer.collection.recovery import recover
 from gossamer.config import Settings
 from gossamer.gatherer.gather import gather
+from gossamer.read.sql.sources import find
 from gossamer.urls import Scope
 from gossamer.webs.simulated import Reply
 from tests.support.older import forget_form
@@ -54,3 +60,15 @@ def test_a_new_collection_has_the_newest_form_and_keeps_it(tmp_path: Path) -> No
     assert manifest.url_form(shard_folder(tmp_path)) == 2
     world.changes = ["seeder.url_form=1"]
     assert world.run().crawl.desk.scope.form == 2, "the manifest decides"
+
+
+def test_a_form_that_is_not_known_is_refused(tmp_path: Path) -> None:
+    """A later version may have made it; its pages would not be recognised."""
+    shard = shard_folder(tmp_path)
+    make_folders(shard)
+    Manifest.create(shard, Meta(FORMAT, 0, 5, 1.5, FORMS[-1] + 1))
+    with pytest.raises(UsageError, match=f"in form {FORMS[-1] + 1}; this Gossamer knows up to {FORMS[-1]}") as told:
+        recover(shard)
+    assert told.value.cure
+    with pytest.raises(UsageError):
+        find(tmp_path)

@@ -20,7 +20,7 @@ from gossamer.base.errors import UsageError
 from gossamer.base.units import Duration
 from gossamer.cli import app
 from gossamer.collection.layout import MANIFEST, make_folders, shard_folder
-from gossamer.collection.lock import LOCK, process_start
+from gossamer.collection.lock import LOCK, process_start, take
 from gossamer.collection.runs import write_status
 from gossamer.config.settings import Settings
 from gossamer.doctor import line, machine, package
@@ -330,8 +330,11 @@ def test_the_lock_of_a_running_crawl_is_noted(folder: Path) -> None:
     assert found("lock", patient) == (Level.OK, "free")
     lock.write_text(json.dumps({"pid": os.getpid(), "started": 1, "since": 1.6e9}))
     assert level("lock", patient) is Level.OK
-    lock.write_text(json.dumps({"pid": os.getpid(), "started": process_start(os.getpid()), "since": 1.6e9}))
+    lock.write_text(json.dumps({"pid": 1, "started": process_start(1), "since": 1.6e9}))
+    assert level("lock", patient) is Level.OK, "a process of another program"
+    held = take(shard_folder(folder))
     assert level("lock", patient) is Level.NOTE
+    held.release()
 
 
 def test_room_is_what_the_pages_to_come_need_if_they_are_as_large_as_those_before(

@@ -49,7 +49,8 @@ _CURES: Final = {
     errno.ENFILE: "The system has too many open files: raise fs.file-max, or end other programs.",
     errno.EIO: "The disk reports an error: check the system log (`dmesg`), and copy the collection to another disk.",
     errno.EFBIG: "The file is larger than the disk's format or `ulimit -f` allows: raise the limit, and start again.",
-    errno.ENOENT: "A folder of the path is missing: was the collection moved or removed while it was in use?",
+    errno.ENOENT: "A folder of the path is missing: was the collection moved or removed while it was in use? If it is"
+    " put back, the same command resumes the crawl from its last commit.",
     errno.EEXIST: "A file has the name of a folder that is needed: move it away, or name another folder.",
     errno.ENOTDIR: "A part of the path is a file, not a folder: name another folder.",
     errno.ELOOP: "The file is a symbolic link, and nothing is written through one: put the file itself in its place. A "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 import time
@@ -44,22 +43,23 @@ def stop(folder: Path, wait: str) -> None:
     """Stop the crawl in DIR cleanly: open requests end, and everything is committed and sealed."""
     from gossamer.cli.options import time_of
     from gossamer.collection.layout import require_collection, shard_folder
-    from gossamer.collection.lock import holder
+    from gossamer.collection.lock import holder, signalled
 
     require_collection(folder)
     patience = time_of("--wait", wait)
-    process = holder(shard_folder(folder))
-    if process is None or not process.alive:
+    shard = shard_folder(folder)
+    try:
+        process = signalled(shard, signal.SIGTERM)
+    except PermissionError:
+        found = holder(shard)
+        cure = "Ask that user to stop it, or run this command as that user."
+        raise UsageError(f"{folder}: process {found.pid if found else '?'} belongs to another user", cure) from None
+    if process is None:
         print(f"{folder}: not running")
         return
-    try:
-        os.kill(process.pid, signal.SIGTERM)
-    except PermissionError:
-        cure = "Ask that user to stop it, or run this command as that user."
-        raise UsageError(f"{folder}: process {process.pid} belongs to another user", cure) from None
     until = time.monotonic() + patience
     while time.monotonic() < until:
-        running = holder(shard_folder(folder))
+        running = holder(shard)
         if running is None or not running.alive:
             print(f"{folder}: stopped")
             return

@@ -10,7 +10,7 @@ Before each commit, `Lock.check` compares inodes. A lock file that was removed i
 process has locked it, or the folder at the path is another one, the crawl stops before it writes.
 
 Invariants, each a test of the same name: removing the lock file lets no second desk in; a folder that was replaced is
-never written to; earlier versions and this one keep each other out.
+never written to; earlier versions and this one keep each other out; a signal reaches the holder and nobody else.
 """
 
 from __future__ import annotations
@@ -19,8 +19,10 @@ import errno
 import fcntl
 import json
 import os
+import signal
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -45,10 +47,13 @@ class Holder:
     """Start of the process in clock ticks since boot: distinguishes it from a later process with the same id."""
     since: float
     """Wall time at which the lock was taken."""
+    shard: Path
 
     @property
     def alive(self) -> bool:
-        return process_start(self.pid) == self.started
+        """Whether the process still holds the lock. Its id and its start are not enough: after a reboot, or in a copy
+        of the folder, the file may name a process of another program, which does not have the folder open."""
+        return process_start(self.pid) == self.started and _has_open(self.pid, self.shard)
 
     def __str__(self) -> str:
         return f"process {self.pid}, since {time.strftime('%Y-%m-%d %H:%M:%S', time.localtime(self.since))}"
@@ -204,9 +209,47 @@ def holder(shard: Path) -> Holder | None:
     """The process that took the lock last; check `alive`. None if the file does not name one."""
     try:
         fields = json.loads((shard / LOCK).read_bytes())
-        return Holder(int(fields["pid"]), int(fields["started"]), float(fields["since"]))
+        return Holder(int(fields["pid"]), int(fields["started"]), float(fields["since"]), shard)
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+def signalled(shard: Path, number: signal.Signals) -> Holder | None:
+    """Sends a signal to the desk that holds the lock; None if there is none. PermissionError: it is another user's. No
+    other process can take the place of the desk between the look and the signal."""
+    found = holder(shard)
+    if found is None:
+        return None
+    try:
+        process = os.pidfd_open(found.pid)
+    except OSError:
+        return None
+    try:
+        if not found.alive:
+            return None
+        signal.pidfd_send_signal(process, number)
+    except ProcessLookupError:
+        return None
+    finally:
+        os.close(process)
+    return found
+
+
+def _has_open(pid: int, shard: Path) -> bool:
+    """Whether a process has the folder or its lock file open; true if it is another user's, who alone may look."""
+    own, opened = (_inode(shard), _inode(shard / LOCK)), Path(f"/proc/{pid}/fd")
+    try:
+        files = list(opened.iterdir())
+    except PermissionError:
+        return True
+    except OSError:
+        return False
+    for file in files:
+        with suppress(OSError):
+            found = file.stat()
+            if (found.st_dev, found.st_ino) in own:
+                return True
+    return False
 
 
 def process_start(pid: int) -> int:

@@ -204,6 +204,7 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
 
 def _workers(desk: Desk, store: Store, resumed: bool, voice: Voice, stack: ExitStack) -> Pool:
     limited = desk[ServerSpeeds].hours.limited
+    descriptors.require_stack()
     settings = _with_connections(desk.settings, limited, voice)
     payloads = _payloads(store, resumed, stack) if settings.collection.revisit_records else None
     lock_fd, clock = store.lock.fileno(), voice.clock

@@ -195,6 +195,19 @@ def notations_of(address: str) -> list[str]:
     ]
 
 
+CHANGES: Final = (
+    "harvester.allow_private=true",
+    "harvester.forbidden=127.66.0.0/16",
+    "harvester.contact=a@example.org",
+    "seeder.domains=*",
+    "harvester.wait=20ms",
+    "harvester.wait_large=20ms",
+    "harvester.address_wait=10ms",
+    "collection.max_pages=10000",
+    "collection.max_sites=1000",
+)
+
+
 @dataclass
 class Crawled:
     folder: Path
@@ -234,18 +247,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         }
         for path, raw in pages.items():
             server.special[path] = writing(raw)
-        changes = (
-            "harvester.allow_private=true",
-            "harvester.forbidden=127.66.0.0/16",
-            "harvester.contact=a@example.org",
-            f"harvester.resolvers={names.address}",
-            "seeder.domains=*",
-            "harvester.wait=20ms",
-            "harvester.wait_large=20ms",
-            "harvester.address_wait=10ms",
-            "collection.max_pages=10000",
-            "collection.max_sites=1000",
-        )
+        changes = (*CHANGES, f"harvester.resolvers={names.address}")
         arguments = [part for change in changes for part in ("--set", change)]
         seed = f"http://open.test:{server.port}/start"
         ended = gossamer(
@@ -254,6 +256,48 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
         assert ended.code == 0, ended.errors
         yield Crawled(folder / "crawl", ended, connections_to(trap), names, server.requests, server.port)
     names.socket.close()
+
+
+WAYS: Final = (TRAP, "2135031809", "[::ffff:127.66.0.1]", "trap.test")
+
+
+@pytest.mark.parametrize("robots", ["names sitemaps", *WAYS])
+def test_no_robots_txt_or_sitemap_leads_to_a_connection(robots: str, tmp_path: Path) -> None:
+    """Its robots.txt names sitemaps there, sitemaps that move there, an index and a list of what is there; or it has
+    moved there itself."""
+    names = Names()
+    with Server() as server, socket.socket() as trap, names.socket:
+        trap.bind((TRAP, server.port))
+        trap.listen()
+        trap.settimeout(0)
+        ways = [f"http://{way}:{server.port}/" for way in WAYS]
+        own = f"http://open.test:{server.port}"
+        named = [f"{way}sitemap.xml" for way in ways] + [f"{own}/moved/{n}" for n in range(len(ways))]
+        lines = "".join(f"Sitemap: {each}\n" for each in (*named, f"{own}/index.xml", f"{own}/list.xml"))
+        index = "".join(f"<sitemap><loc>{way}1.xml</loc></sitemap>" for way in ways)
+        listed = "".join(f"<url><loc>{way}listed</loc></url>" for way in ways)
+        pages = {
+            "/start": answer(b"<p>A page with words of its own</p>"),
+            "/robots.txt": answer(lines.encode(), kind="text/plain")
+            if robots == "names sitemaps"
+            else answer(b"", "301 Moved Permanently", "", f"Location: http://{robots}:{server.port}/robots.txt"),
+            "/index.xml": answer(f"<sitemapindex>{index}</sitemapindex>".encode(), kind="text/xml"),
+            "/list.xml": answer(f"<urlset>{listed}</urlset>".encode(), kind="text/xml"),
+            **{f"/moved/{n}": answer(b"", "302 Found", "", f"Location: {way}s.xml") for n, way in enumerate(ways)},
+        }
+        for path, raw in pages.items():
+            server.special[path] = writing(raw)
+        changes = (*CHANGES, f"harvester.resolvers={names.address}")
+        arguments = [part for change in changes for part in ("--set", change)]
+        usual = ("--patience", "1s", "--workers", "1", "--json", *arguments)
+        ended = gossamer("crawl", tmp_path / "crawl", "--seed", f"{own}/start", *usual)
+        assert ended.code == 0, ended.errors
+        assert connections_to(trap) == 0
+        asked = {raw.split(b" ")[1].decode() for raw in server.requests}
+    if robots == "names sitemaps":
+        assert {"/start", "/index.xml", "/list.xml", *(f"/moved/{n}" for n in range(len(ways)))} <= asked
+    else:
+        assert asked == {"/robots.txt"}, "its rules cannot be read, so nothing else is requested"
 
 
 def writing(raw: bytes) -> Any:
