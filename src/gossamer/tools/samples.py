@@ -90,7 +90,8 @@ def refreshed(sample: str, output: str) -> str:
         if same:
             at = same[0] + 1
         new = lines[same[0]].rstrip() if same else old
-        made.append(new if len(new) <= WIDTH else new[: WIDTH - 2].rpartition(" ")[0] + " …")
+        cut = new[: WIDTH - 2].rpartition(" ")[0]
+        made.append(f"{cut} …" if len(new) > WIDTH and len(cut) > WIDTH * 3 // 4 else new)
     return "".join(f"{line}\n" for line in made)
 
 
