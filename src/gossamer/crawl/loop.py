@@ -13,13 +13,14 @@ from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
+from gossamer.base.bell import Bell
 from gossamer.base.clock import Clock
 from gossamer.base.ending import Ending
 from gossamer.base.log import EventLog, Level
 from gossamer.base.model import State
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteNews, Verdict
 from gossamer.collection.store import Store
-from gossamer.config.settings import HarvesterSettings
+from gossamer.crawl.sleep import LONGEST, Sleep
 from gossamer.crawl.tick import NO_RESULTS, STEPS, Stages, Step, Tick, commit, run_tick
 from gossamer.crawl.timekeeper import Timekeeper
 from gossamer.desk.account import Account
@@ -37,16 +38,6 @@ from gossamer.web.message import Results
 from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web
 
-TICK: Final = 0.025
-"""Seconds: results that arrive within a tick are absorbed together, and due requests are handed out together."""
-AHEAD: Final = 0.03
-"""Seconds before its time that a request is handed out, while more than half of the connections are free. The worker
-keeps it until its time: so a turn of the loop serves several sites, and no site is requested late because of that.
-The value is longer than a tick plus a turn. It is not used while bandwidth is limited: admission then depends on the
-bandwidth that is free at the moment."""
-SHORT_TICK: Final = 0.002
-BUSY: Final = 16
-"""If nothing is handed out ahead and fewer requests than this are open, a tick ends when a site is due."""
 SEEDS_PER_TICK: Final = 4_000
 GRACE: Final = 10.0
 """Seconds that open requests get to end when the crawl stops."""
@@ -96,10 +87,10 @@ class Crawl:
         self.desk, self.store, self.web, self.clock, self.bounds = desk, store, web, clock, bounds
         self.names = Watched(names, clock)
         self.harvest = Harvest(desk, store, web, self.names, clock, desk[Pages].policy.sites_by, errands)
-        self.planner = Planner(desk, store, bounds.patience)
+        self._sleep = Sleep(desk.settings.harvester, adapts=not clock.virtual)
+        self.planner = Planner(desk, store, bounds.patience, self.bell.ring)
         self._stages = Stages(desk, store, self.harvest, SeederLimits.of(desk.settings), log, self.planner.outdate)
         self._steps = steps
-        self._pace = _Pace(desk.settings.harvester)
         self.stop: Ending | None = None
         """Set by a signal, or when memory runs out: the crawl ends for this reason."""
         self._begun = _Begun(clock.monotonic(), desk[Account].stored)
@@ -121,9 +112,10 @@ class Crawl:
 
     def turn(self) -> None:
         ahead = self._ahead()
-        pause = self._pause(ahead)
-        results = self.web.results(pause, self._pace.tick(pause, ahead, self.web.open))
-        begun = self._pace.turned = self.clock.monotonic()
+        results = self.web.results(*self._sleeps(ahead))
+        self.bell.hush()
+        begun = self.clock.monotonic()
+        self._sleep.woke(begun, len(results))
         self.absorb(results, self.names.answers())
         if not self.store.behind():
             self._enlist()
@@ -131,7 +123,7 @@ class Crawl:
         self.harvest.turn()
         if not self.store.behind() and (room := self._room()) > 0:
             # a sitemap that was named just now is placed in the next turn, without a pause, and goes before pages
-            self.harvest.hand_out(room, 0.0 if self.harvest.busy() else ahead)
+            self.harvest.hand_out(room, 0.0 if self.harvest.busy() else ahead, self._sleep.early(self.web.free()))
         self.store.turn()
         for each in self.background:
             each.turn()
@@ -228,14 +220,19 @@ class Crawl:
 
     def _ahead(self) -> float:
         """Seconds ahead of their time that requests are handed out now."""
-        return 0.0 if self.harvest.limited or 2 * self.web.free() <= self.desk.settings.harvester.connections else AHEAD
+        return self._sleep.ahead(self.web.free(), self.harvest.limited)
 
     def _in_flight(self) -> int:
-        """Open requests, for the planner: if bandwidth holds requests back, another plan would not help, and all
-        connections count as used."""
+        """Open requests that have begun, for the planner: if bandwidth holds requests back, another plan would not
+        help, and all connections count as used."""
         if self.harvest.held_back() > 0:
             return self.desk.settings.harvester.connections
-        return self.web.open
+        return self.web.open - self.harvest.kept()
+
+    @property
+    def bell(self) -> Bell:
+        """Wakes the loop: a signal has come, or a plan has ended."""
+        return self._sleep.bell
 
     @property
     def stored(self) -> int:
@@ -254,21 +251,18 @@ class Crawl:
             room = min(room, self.bounds.pages - self.stored - self.web.open)
         return room
 
-    def _pause(self, ahead: float) -> float:
-        """Seconds that the loop may sleep: until a site or a plan is due, 1 s at most. At least a tick if requests are
-        handed out ahead: that is soon enough for every site."""
-        now = self.clock.monotonic()
+    def _sleeps(self, ahead: float) -> tuple[float, float]:
+        """Seconds that the loop may sleep, and for which it collects results (`crawl/sleep.py`)."""
+        now, pause, calm = self.clock.monotonic(), LONGEST, 0.0
         if self.harvest.has_news() or (self.harvest.busy() and not self.store.behind()):
-            return 0.0
-        if self._room() <= 0 or self.store.behind():
-            return 1.0
-        due = self.harvest.next_time() - ahead
-        if (held := self.harvest.held_back()) > 0:
-            due = max(due, now + held)
-        due = min(due, self.planner.next_time(now, self._in_flight()))
-        if ahead:
-            due = max(due, self._pace.turned + self._pace.idle_tick)
-        return min(1.0, due - now if due > now else 0.001)
+            pause = 0.0
+        elif self._room() > 0 and not self.store.behind():
+            site, plan = self.harvest.next_time(), self.planner.next_time(self._in_flight(), self.clock.virtual)
+            if (held := self.harvest.held_back()) > 0:
+                site = max(site, now + held)
+            calm = plan - now
+            pause = self._sleep.pause(now, ahead, site, plan if self.planner.stale or plan == -np.inf else np.inf)
+        return pause, self._sleep.gather(pause, ahead, self.web.open, calm)
 
     def _ending(self) -> Ending | None:
         """Why the crawl ends now; None: it goes on."""
@@ -290,19 +284,3 @@ class Crawl:
         self.planner.stale = due <= wall
         due = min(due, self.harvest.soonest_due(wall + bounds.patience))
         return Ending.DONE if due > wall + bounds.patience else None
-
-
-class _Pace:
-    """How long the loop collects results before it absorbs them."""
-
-    def __init__(self, harvester: HarvesterSettings) -> None:
-        rests = [harvester.wait, harvester.wait_large] + ([harvester.pause] if harvester.per_turn > 1 else [])
-        self.idle_tick = min(TICK, 0.4 * float(min(rests)))
-        """Seconds that a result may wait: its site rests for longer anyway, and is handed out again in time."""
-        self.turned = -float("inf")
-        """Monotonic time at which the last turn began its work."""
-
-    def tick(self, pause: float, ahead: float, in_flight: int) -> float:
-        if ahead:
-            return max(SHORT_TICK, self.idle_tick)
-        return TICK if in_flight >= BUSY else max(SHORT_TICK, min(pause, self.idle_tick))

@@ -191,6 +191,7 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     store.commits.archive = web
     bounds = Bounds(request.pages, request.seconds, request.patience)
     crawl = Crawl(desk, store, web, names, clock, bounds, voice.log)
+    web.register(crawl.bell.fileno())
     imager = Imager(store, settings, clock)
     weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
     prepares = prepared_for(desk[Pages].policy, settings.manager.weights)
@@ -241,6 +242,7 @@ def _signals(crawl: Crawl, interrupted: list[int]) -> Iterator[None]:
 
     def ask(number: int, _: FrameType | None) -> None:
         crawl.stop = Ending.STOPPED
+        crawl.bell.ring()
         if number == signal.SIGINT:
             interrupted.append(number)
 

@@ -1,6 +1,6 @@
 """A worker process: fetches, decodes, gathers and archives pages.
 
-    python -m gossamer.crawl.worker WIRE HEARTBEAT PAYLOADS LIMITER NUMBER    four descriptors (or -1), and its number
+    python -m gossamer.crawl.worker WIRE HEARTBEAT PAYLOADS LIMITER BELL NUMBER    five descriptors (or -1), its number
 
 A worker decides only what depends on URL and settings alone; the desk decides everything that needs state. It runs
 until the desk tells it to stop or is gone: the wire ends, or the kernel kills the worker with its parent.
@@ -26,10 +26,11 @@ from contextlib import suppress
 from heapq import heappop, heappush
 from typing import Final
 
+from gossamer.base.bell import ring
 from gossamer.base.disk import Appender
 from gossamer.base.errors import GossamerError
 from gossamer.base.escape import guard
-from gossamer.base.model import Assignment
+from gossamer.base.model import Ask, Assignment
 from gossamer.base.process import die_with_parent
 from gossamer.config import Settings, from_json
 from gossamer.gatherer.reader import Reader
@@ -57,9 +58,13 @@ GARBAGE: Final = 20_000
 class Worker:
     """The loop of a worker: handles frames from the desk and events of libcurl."""
 
-    def __init__(self, wire: Wire, heartbeat: Heartbeat, payloads: Payloads | None, line: Share | None = None) -> None:
+    def __init__(
+        self, wire: Wire, heartbeat: Heartbeat, payloads: Payloads | None, line: Share | None = None, bell: int = -1
+    ) -> None:
+        """`bell`: the descriptor of the desk's bell, rung for results that may lead to a request at once; -1: none."""
         self._wire = wire
         self._line = line
+        self._bell = bell
         self._heartbeat = heartbeat
         self._payloads = payloads
         self._epoll = select.epoll()
@@ -125,6 +130,8 @@ class Worker:
         self._heartbeat.name(page.fetched.assignment.number)
         self._wire.send(reader.finish(page))
         self._heartbeat.clear()
+        if self._bell >= 0 and page.fetched.assignment.ask is not Ask.PAGE and (page.target or page.sitemaps):
+            ring(self._bell)
 
     def _prepared(self) -> tuple[Reader, Fetcher]:
         """Wait for the first frame, which has the settings, and make reader and fetcher."""
@@ -175,6 +182,7 @@ class Worker:
             (reader.clock.ahead,) = struct.unpack("<d", body)
         elif kind is Type.STOP:
             self._stopping = True
+            self._later.clear()  # they come back as returned when this process ends
 
     def _watch(self) -> None:
         mask = select.EPOLLIN | (select.EPOLLOUT if self._wire.unsent else 0)
@@ -189,7 +197,7 @@ def _limit_memory(most: int) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
 
 
-def main(wire_fd: int, heartbeat_fd: int, payloads_fd: int = -1, line_fd: int = -1, number: int = 0) -> int:
+def main(wire_fd: int, heartbeat_fd: int, payloads_fd: int, line_fd: int, bell: int, number: int) -> int:
     """Run a worker; returns its exit code."""
     guard()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -199,7 +207,8 @@ def main(wire_fd: int, heartbeat_fd: int, payloads_fd: int = -1, line_fd: int = 
     wire = Wire(end)
     try:
         payloads = Payloads(payloads_fd) if payloads_fd >= 0 else None
-        Worker(wire, Heartbeat(heartbeat_fd), payloads, Share(line_fd, number) if line_fd >= 0 else None).run()
+        line = Share(line_fd, number) if line_fd >= 0 else None
+        Worker(wire, Heartbeat(heartbeat_fd), payloads, line, bell).run()
     except GossamerError as error:
         end.setblocking(True)
         wire.send(frame(Type.FAULT, bytes([error.exit_code]), f"{error.message}\0{error.cure}".encode()))

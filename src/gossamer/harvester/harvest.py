@@ -26,6 +26,7 @@ from gossamer.harvester.bandwidth.contract import Bandwidth, Ready
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.harvester.clocks import QueueClocks
+from gossamer.harvester.early import Early
 from gossamer.harvester.errands.errand import Context, Errand, Errands, Kinds, Listed, Outbox
 from gossamer.harvester.errands.robots import REFUSED_AGAIN
 from gossamer.harvester.in_flight import InFlight
@@ -39,7 +40,7 @@ from gossamer.web.seam import Answer, Names, Web
 _ROBOTS: Final = int(Ask.ROBOTS)
 
 READ_AHEAD: Final = 0.1
-"""The URL of a page is read from disk at most this many seconds before its turn."""
+"""The URL of a page is read from disk so many seconds before it may be handed out, or less."""
 READ_EVERY: Final = 0.5 * READ_AHEAD
 """Seconds between checks for URLs to read. Each check wakes a thread, so several URLs are read together."""
 
@@ -72,7 +73,7 @@ class Harvest:
         context = Context(desk, self._in_flight, self._outbox, self._clocks, store.texts.get, self._queue.without_pages)
         self._errands = Errands(errands, context, self._queue, self._names.enter)
         self._assigner = Assigner(context, self._queue, self._errands)
-        self._next_read = -float("inf")
+        self._early, self._next_read = Early(self._queue, self._assigner), -float("inf")
 
     def resume(self, since_start: float) -> None:
         """After a start: no site is requested too early, and errands are resumed."""
@@ -148,30 +149,30 @@ class Harvest:
 
     # --- requests leave -------------------------------------------------------------------------------------------
 
-    def hand_out(self, most: int, ahead: float = 0.0) -> None:
+    def hand_out(self, most: int, ahead: float = 0.0, early: int = 0) -> None:
         """Hands out at most `most` requests, also to sites that are due within `ahead` seconds unless bandwidth is
-        limited: the workers keep these until their time. Robots rules must be valid when the last request begins."""
-        limited = self.limited
-        now, wall, ahead = self._clocks.now, self._clocks.wall, 0.0 if limited else ahead
+        limited (`early`: how many, `harvester/early.py`). Robots rules must be valid when the last request begins."""
+        now, wall, ahead = self._clocks.now, self._clocks.wall, 0.0 if self.limited else ahead
         begins = wall + ahead
         self._errands.look(now, wall)
         page, valid, period, until = self._desk.columns.page, self._desk.columns.origin.valid, self._period, now + ahead
 
         def ready(most: int) -> Taken:
-            found = self._queue.ready(
-                until, most, page.state, page.flags, page.due, page.origin, valid, wall, period, page.reason, begins
-            )
-            return Taken(*found)
+            columns = page.state, page.flags, page.due, page.origin, valid
+            return Taken(*self._queue.ready(until, most, *columns, wall, period, page.reason, begins))
 
-        if self._bandwidth is not None and limited:
+        if self._bandwidth is not None and self.limited:
             self._hand_out_within(self._bandwidth, ready, most, wall)
         else:
-            taken = ready(most)
-            times = self._queue.times_of(taken.sites).tolist() if ahead else []
-            self._ask(taken, begins, dict(zip(taken.sites.tolist(), times, strict=True)) if ahead else {}, {})
+            taken, times = self._early.choose(ready(most), now, early) if ahead else (ready(most), {})
+            self._ask(taken, begins, times, {})
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
-            self._store.texts.read(self._queue.due(now, READ_AHEAD, most))
+            self._store.texts.read(self._queue.due(now, READ_AHEAD + 2 * ahead, most))
+
+    def kept(self) -> int:
+        """Requests that the workers keep until their time."""
+        return self._early.count(self._clocks.now)
 
     def _hand_out_within(self, bandwidth: Bandwidth, ready: Ready, most: int, wall: float) -> None:
         admitted = bandwidth.admit(ready, most)

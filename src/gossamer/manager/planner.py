@@ -63,8 +63,9 @@ class Made(NamedTuple):
 class Planner:
     """Runs one plan at a time in a background thread."""
 
-    def __init__(self, desk: Desk, store: Store, horizon: float) -> None:
-        self._desk, self._store, self._horizon = desk, store, horizon
+    def __init__(self, desk: Desk, store: Store, horizon: float, ring: Callable[[], None] = lambda: None) -> None:
+        """`ring` is called when a plan is finished, in its thread."""
+        self._desk, self._store, self._horizon, self._ring = desk, store, horizon, ring
         self.value = Value.of(desk.settings.manager)
         self._thread = ThreadPoolExecutor(1, "plan")
         self._running: Future[tuple[Plan, Past, Unjudged]] | None = None
@@ -87,12 +88,11 @@ class Planner:
         """Whether no plan is being made, and a new plan would be the same."""
         return self._running is None and not self.stale
 
-    def next_time(self, now: float, in_flight: int) -> float:
-        """Monotonic time of the next check: now while a plan is being made, else when the next plan may be begun."""
+    def next_time(self, in_flight: int, wait: bool = False) -> float:
+        """Monotonic time from which a plan may be begun, if anything has changed. While one is being made: inf, since
+        its end rings; -inf if the next turn will `wait` for it."""
         if self._running is not None:
-            return now
-        if not self.stale:
-            return np.inf
+            return -np.inf if wait else np.inf
         return self._soonest if self._few(in_flight) else self._not_before
 
     def begin(self, now: float, wall: float, busy_sites: Callable[[float], int], in_flight: int) -> None:
@@ -107,6 +107,7 @@ class Planner:
             self.stale = False
             self._begun = wall
             self._running = self._thread.submit(self._make, wall)
+            self._running.add_done_callback(lambda _: self._ring())
 
     def take(self, now: float, wait: bool = False) -> tuple[Plan, list[Verdict]] | None:
         """Takes a finished plan, with verdicts on pages that became known before the robots rules of their origins."""

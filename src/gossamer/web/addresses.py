@@ -47,6 +47,7 @@ def pack(text: str) -> bytes:
         raise ValueError(f"not an IP address: {text!r}") from None
 
 
+@lru_cache(maxsize=4096)
 def unpack(packed: bytes) -> str:
     """The usual text of an address of 16 bytes: `unpack(pack(text))` is canonical, and packs to the same bytes."""
     if len(packed) != 16:

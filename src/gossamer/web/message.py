@@ -45,6 +45,7 @@ class Type(IntEnum):
 HEAD: Final = struct.Struct("<IB")
 ASSIGN: Final = struct.Struct("<QBQIIHBQdQHH")
 """number, ask, page, origin, site, port, alone, cap, not_before, proven, len(url), len(address)"""
+_ASSIGN_FRAME, _ASSIGN = struct.Struct(HEAD.format + ASSIGN.format[1:]), int(Type.ASSIGN)
 
 
 def frame(kind: Type, *parts: bytes) -> bytes:
@@ -53,7 +54,9 @@ def frame(kind: Type, *parts: bytes) -> bytes:
 
 def encode_assignment(a: Assignment) -> bytes:
     address = a.address.encode()
-    fixed = ASSIGN.pack(
+    fixed = _ASSIGN_FRAME.pack(
+        1 + ASSIGN.size + len(a.url) + len(address),
+        _ASSIGN,
         a.number,
         a.ask,
         a.page,
@@ -67,7 +70,7 @@ def encode_assignment(a: Assignment) -> bytes:
         len(a.url),
         len(address),
     )
-    return frame(Type.ASSIGN, fixed, a.url, address)
+    return fixed + a.url + address
 
 
 def decode_assignment(body: bytes) -> Assignment:

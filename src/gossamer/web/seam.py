@@ -48,7 +48,8 @@ class Web(Protocol):
         """The results that came, in order of worker and arrival. Waits at most `timeout` seconds for them.
 
         `gather`: seconds that pass, at least, between two calls that return something, so that results that arrive
-        together are returned together.
+        together are returned together. What may lead to a request at once ends it sooner: the answer to a name lookup,
+        a robots.txt or sitemap that leads to another.
         """
 
     def tell_time(self) -> None:

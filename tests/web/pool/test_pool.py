@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from gossamer.base.bell import Bell
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import Outcome, VisitFlag
 from gossamer.base.units import Size
@@ -343,3 +344,22 @@ def test_the_cpu_time_of_living_workers_is_known(start: Start, server: Server) -
     pool.assign([ask(1, server.url("/ok"), server)])
     assert len(collect(pool, 1)) == 1
     assert pool.cpu_seconds() > 0
+
+
+def test_what_is_urgent_ends_the_gathering_of_results(start: Start, server: Server) -> None:
+    """Without it, this would take as long as results may be gathered."""
+    pool, bell = start("harvester.connections=4"), Bell()
+    pool.register(bell.fileno())
+    pool.assign([ask(1, server.url("/page/1"), server)])
+    assert outcomes(collect(pool, 1)) == {1: Outcome.OK}
+    bell.ring()
+    assert len(pool.results(2 * WITHIN, gather=2 * WITHIN)) == 0
+
+
+def test_a_request_that_waits_for_its_time_is_not_made_after_a_stop(start: Start, server: Server) -> None:
+    pool = start("harvester.connections=4")
+    later = ask(1, server.url("/page/1"), server)._replace(not_before=time.monotonic() + 2 * WITHIN)
+    pool.assign([later])
+    (visit,) = pool.stop(2 * WITHIN).visits
+    assert (visit["number"], visit["outcome"]) == (1, Outcome.RETURNED)
+    assert pool.open == 0

@@ -249,8 +249,9 @@ class Errands:
 
     def release(self) -> None:
         """Lets errands run that wait for the pages of their site, if the site has no planned pages left."""
-        waiting = np.array([site for site in self._pages_first if self.has(site)], np.uint32)
-        for site in self._queue.without_pages(waiting).tolist():
+        errands = [errand for errand in self._all.values() if errand.any()]
+        waiting = [site for site in self._pages_first for errand in errands if errand.waits_at(site)]
+        for site in self._queue.without_pages(np.unique(np.array(waiting, np.uint32))).tolist():
             self.send(site)
 
     def soonest_due(self, until: float) -> float:

@@ -26,12 +26,6 @@ class Placement:
         self._sites: dict[int, tuple[int, float]] = {}
         """Site to worker and time of its last use."""
 
-    @property
-    def unsent(self) -> int:
-        """Assignments that no worker has yet."""
-        reserved = [w for w in self._workers if w.reserved is not None and w.reserved.number not in w.open]
-        return len(self._waiting) + len(reserved)
-
     def free(self, under_way: int) -> int:
         """How many more assignments the workers can take, with so many under way."""
         if self._waiting:

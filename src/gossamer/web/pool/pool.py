@@ -25,6 +25,7 @@ from typing import Final
 
 import numpy as np
 
+from gossamer.base.bell import Bell
 from gossamer.base.clock import Clock
 from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Assignment, Outcome
@@ -38,16 +39,26 @@ from gossamer.web.pool.warcs import Warcs
 from gossamer.web.pool.wire import OUT_OF_MEMORY
 from gossamer.web.pool.workers import Inherited, Worker, Workers
 
-_NUMBER: Final = struct.Struct("<Q")
-_FILE: Final = struct.Struct("<H")
-_NUMBER_AT, _FILE_AT, _END_AT, _LINKS_AT = (
-    int(VISIT.fields[name][1])  # type: ignore[index]
-    for name in ("number", "warc_file", "warc_end", "links")
-)
+BRIEF: Final = 0.025
+"""Seconds for which results are gathered, at most, when something urgent has come."""
 RESULTS_AT_ONCE: Final = 100
 LINKS_AT_ONCE: Final = 20_000
 """A larger tick would keep the loop from polling for too long."""
-_LINKS: Final = struct.Struct("<I")
+
+_CODES: Final = {2: "H", 4: "I", 8: "Q"}
+
+
+def _struct_of(*names: str) -> struct.Struct:
+    """Reads these fields of a visit, whole numbers in the order of its bytes."""
+    code, at = "<", 0
+    for kind, offset in ((VISIT[name], int(VISIT.fields[name][1])) for name in names):  # type: ignore[index]
+        code += f"{offset - at}x{_CODES[kind.itemsize]}"
+        at = offset + kind.itemsize
+    return struct.Struct(code)
+
+
+_PLACE: Final = _struct_of("number", "warc_file", "warc_end")
+_LINKS: Final = _struct_of("links")
 
 
 class Pool:
@@ -73,18 +84,24 @@ class Pool:
         count = settings.harvester.workers or os.cpu_count() or 1
         self._clock = clock
         self._limiter = RateLimiter(count) if limited else None
+        self._bell = Bell()
+        """The workers ring it for a robots.txt or sitemap that leads to another: that may be at a site that is due."""
         inherited = Inherited(
             lock_fd,
             payloads.fileno() if payloads is not None else -1,
             self._limiter.fileno() if self._limiter is not None else -1,
+            self._bell.fileno(),
         )
         contact = settings.harvester.contact or settings.harvester.about
         self._warcs = Warcs(shard, next_warc, contact, settings.collection.warc_size)
-        self._epoll = select.epoll()
+        self._epoll, self._urgent = select.epoll(), select.epoll()
+        self._epoll.register(self._urgent.fileno(), select.EPOLLIN)
+        self.register(self._bell.fileno())
         told = json.dumps({"settings": json.loads(to_json(settings)), "seed": seed}).encode()
         self._workers = Workers(told, inherited, self._warcs, self._epoll, clock, float(settings.gatherer.timeout))
         self._placement = Placement(self._workers.living, settings.harvester.connections, count)
         self._blame = Blame()
+        self._open = 0
         self._returned: list[bytes] = []
         """Results that came, and did not fit into the tick."""
         self._fault: GossamerError | None = None
@@ -96,7 +113,7 @@ class Pool:
     @property
     def open(self) -> int:
         """Assignments in flight, including results that wait for the next call of `results`."""
-        return sum([len(w.open) for w in self._workers.living]) + self._placement.unsent + len(self._returned)
+        return self._open
 
     def free(self) -> int:
         return 0 if self._stopping else self._placement.free(self.open)
@@ -115,13 +132,14 @@ class Pool:
         return self._limiter.read() if self._limiter is not None else 0
 
     def register(self, fd: int) -> None:
-        """Makes `results` return when `fd` becomes readable, too. The owner of `fd` reads it."""
-        self._epoll.register(fd, select.EPOLLIN)
+        """Makes `results` return when `fd` becomes readable, too, however long it gathers. Its owner reads it."""
+        self._urgent.register(fd, select.EPOLLIN)
 
     # --- out ----------------------------------------------------------------------------------------------------
 
     def assign(self, assignments: list[Assignment]) -> None:
         now = self._clock.monotonic()
+        self._open += len(assignments)
         for assignment in assignments:
             if assignment.alone or self._blame.suspects(assignment.url):
                 self._placement.wait(assignment._replace(alone=True))
@@ -141,38 +159,37 @@ class Pool:
         if self._fault is not None and not self._returned:
             raise self._fault
         if gather and not self._returned:
-            self._ready(timeout)
-            time.sleep(max(0.0, self._last + gather - self._clock.monotonic()))
+            _ready(self._epoll, timeout)
+            self._gather(gather)
             timeout = 0.0
         self._last = self._clock.monotonic()
         bodies = self._poll(0.0 if self._returned else timeout)
         links = 0
         for i, body in enumerate(bodies):
-            links += _LINKS.unpack_from(body, _LINKS_AT)[0]
+            links += _LINKS.unpack_from(body)[0]
             if links > LINKS_AT_ONCE or i + 1 == RESULTS_AT_ONCE:
                 self._returned = bodies[i + 1 :]
                 return self._handed_over(bodies[: i + 1])
         return self._handed_over(bodies)
 
     def _handed_over(self, bodies: list[bytes]) -> Results:
+        self._open -= len(bodies)
         for body in bodies:
-            end: int = _NUMBER.unpack_from(body, _END_AT)[0]
+            _, file, end = _PLACE.unpack_from(body)
             if end:
-                self._warcs.grew(_FILE.unpack_from(body, _FILE_AT)[0], end)
+                self._warcs.grew(file, end)
         return decode_results(bodies)
 
-    def _ready(self, timeout: float) -> list[tuple[int, int]]:
-        """Waits for events. epoll counts in milliseconds and rounds up; a site may be due within the last of them, so
-        that one is slept."""
-        whole = int(max(0.0, timeout) * 1000) / 1000
-        events = self._epoll.poll(whole)
-        if not events and timeout > whole:
-            time.sleep(timeout - whole)
-            events = self._epoll.poll(0)
-        return events
+    def _gather(self, seconds: float) -> None:
+        """Lets results come until `seconds` after the last call; if something urgent comes, until `BRIEF` after it."""
+        if seconds > BRIEF and not _ready(self._urgent, self._last + seconds - self._clock.monotonic()):
+            return
+        time.sleep(max(0.0, self._last + min(seconds, BRIEF) - self._clock.monotonic()))
 
     def _poll(self, timeout: float) -> list[bytes]:
-        ready = {fd for fd, _ in self._ready(timeout)}
+        ready = {fd for fd, _ in _ready(self._epoll, timeout)}
+        if self._urgent.fileno() in ready:
+            self._bell.hush()
         bodies, self._returned = self._returned, []
         for worker in list(self._workers.living):
             if worker.wire.fileno() in ready:
@@ -187,10 +204,10 @@ class Pool:
 
     def _drain(self, worker: Worker) -> list[bytes]:
         """The results that have arrived from a worker."""
-        bodies = []
+        bodies, now = [], self._clock.monotonic()
         for kind, body in worker.wire.receive():
             if kind is Type.RESULT:
-                if self._take(worker, body):
+                if self._take(worker, body, now):
                     bodies.append(body)
             elif kind is Type.FAULT:
                 self._fault = self._fault or _fault(body)
@@ -198,19 +215,17 @@ class Pool:
             self._workers.open_archive(worker)
         return bodies
 
-    def _take(self, worker: Worker, body: bytes) -> bool:
+    def _take(self, worker: Worker, body: bytes, now: float) -> bool:
         """Ends the assignment of a result; False if the worker does not have it."""
-        number: int = _NUMBER.unpack_from(body, _NUMBER_AT)[0]
+        number, file, end = _PLACE.unpack_from(body)
         assignment = worker.open.pop(number, None)
         if assignment is None:
             return False
-        self._placement.used(assignment.site, worker, self._clock.monotonic())
+        self._placement.used(assignment.site, worker, now)
         if assignment is worker.reserved:
             worker.reserved = None
             self._blame.acquit(assignment.url)
-        end: int = _NUMBER.unpack_from(body, _END_AT)[0]
         if end:
-            file: int = _FILE.unpack_from(body, _FILE_AT)[0]
             self._warcs.came(file, end)
             while worker.files[0] != file:
                 self._warcs.finish(worker.files.pop(0))
@@ -254,7 +269,9 @@ class Pool:
 
     def stop(self, grace: float) -> Results:
         """Open transfers end within `grace` seconds or come back as RETURNED; no worker is left."""
-        self._stopping = True
+        if not self._stopping:
+            self._stopping = True
+            self._epoll.unregister(self._urgent.fileno())  # nobody reads what is registered there any more
         now = self._clock.monotonic()
         deadline = now + grace
         bodies = [_ended(a, Outcome.RETURNED, now, "stopped") for a in self._placement.take_back()]
@@ -278,8 +295,9 @@ class Pool:
         self._warcs.close()
         if self._limiter is not None:
             self._limiter.close()
-        if not self._epoll.closed:
-            self._epoll.close()
+        for epoll in (self._epoll, self._urgent):
+            if not epoll.closed:
+                epoll.close()
 
     # --- statistics and archive files ---------------------------------------------------------------------------
 
@@ -293,6 +311,17 @@ class Pool:
     def cpu_seconds(self) -> float:
         """CPU time of the living workers; those that have ended count among the children of this process."""
         return sum(w.cpu_seconds() for w in self._workers.living)
+
+
+def _ready(epoll: select.epoll, timeout: float) -> list[tuple[int, int]]:
+    """Waits for events. epoll counts in milliseconds and rounds up; a site may be due within the last of them, so that
+    one is slept."""
+    whole = int(max(0.0, timeout) * 1000) / 1000
+    events = epoll.poll(whole)
+    if not events and timeout > whole:
+        time.sleep(timeout - whole)
+        events = epoll.poll(0)
+    return events
 
 
 def _cause(code: int) -> str:

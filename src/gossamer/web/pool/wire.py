@@ -13,6 +13,7 @@ from gossamer.web.message import HEAD, Type
 OUT_OF_MEMORY: Final = 71
 """Exit code of a worker that has used up the memory that a worker may use."""
 _NUMBER: Final = struct.Struct("<Q")
+_TYPES: Final = {int(kind): kind for kind in Type}
 _READ: Final = 1 << 18
 _MOST: Final = 1 << 24
 """Bytes that one `receive` takes at most, so that one busy wire does not starve the others."""
@@ -67,7 +68,7 @@ class Wire:
                 end = at + HEAD.size - 1 + size
                 if end > len(data):
                     break
-                frames.append((Type(kind), bytes(data[at + HEAD.size : end])))
+                frames.append((_TYPES[kind], bytes(data[at + HEAD.size : end])))
                 at = end
         del self._rest[:at]
         return frames

@@ -33,6 +33,7 @@ class Inherited(NamedTuple):
     lock: int = -1
     payloads: int = -1
     limiter: int = -1
+    bell: int = -1
 
 
 class Worker:
@@ -69,7 +70,7 @@ class Worker:
         memory = os.memfd_create("gossamer-heartbeat")
         os.ftruncate(memory, mmap.PAGESIZE)
         heartbeat = Heartbeat(memory)
-        arguments = map(str, (theirs.fileno(), memory, inherited.payloads, inherited.limiter, number))
+        arguments = map(str, (theirs.fileno(), memory, inherited.payloads, inherited.limiter, inherited.bell, number))
         command = [sys.executable, "-P", "-m", "gossamer.crawl.worker", *arguments]
         passed = [theirs.fileno(), memory, *(fd for fd in inherited if fd >= 0)]
         # a process group of its own: Ctrl-C is for the desk alone, even before the worker can ignore it
