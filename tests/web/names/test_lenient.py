@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import socket
 import struct
+import threading
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -49,3 +51,30 @@ def test_a_name_that_points_at_itself_is_skipped() -> None:
     good = reply(QUERY, len(QUERY), [GOOD])
     packet = good[:6] + struct.pack(">H", 2) + good[8:at] + ring + good[at:]
     assert found(packet) == [ADDRESS]
+
+
+@pytest.mark.parametrize("tail", [b"", b"\xc0"], ids=["whole", "ends too early"])
+def test_an_answer_that_is_cut_is_asked_for_by_tcp(tail: bytes) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as tcp, socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as udp:
+        udp.bind(tcp.getsockname())
+        for server in (tcp, udp):
+            server.settimeout(60)
+
+        def serve() -> None:
+            query, sender = udp.recvfrom(4096)
+            cut = reply(query, len(query), [])
+            udp.sendto(cut[:2] + struct.pack(">H", 0x8380) + cut[4:], sender)
+            connection, _ = tcp.accept()
+            with connection:
+                asked = connection.recv(4096)
+                answer = reply(asked[2:], len(asked) - 2, [GOOD])
+                answer = answer[:6] + struct.pack(">H", 2) + answer[8:] + tail
+                connection.sendall((len(answer) + len(tail)).to_bytes(2) + answer[:5])
+                connection.sendall(answer[5:])
+
+        serving = threading.Thread(target=serve)
+        serving.start()
+        host, port = tcp.getsockname()
+        nodes = lenient.ask(f"{host}:{port}", "a.test", socket.AF_INET, 30.0).nodes
+        serving.join()
+    assert [node.addr[0] for node in nodes] == [ADDRESS]

@@ -13,6 +13,7 @@ import secrets
 import socket
 import struct
 import time
+from contextlib import suppress
 from typing import Final, NamedTuple
 
 from gossamer.config.accepted import endpoint
@@ -23,7 +24,7 @@ _HEAD: Final = struct.Struct(">HHHHHH")
 _RECORD: Final = struct.Struct(">HHIH")
 _WANTED: Final = 0x0100
 """Flags of a query: recursion is wanted."""
-_ANSWER, _CODE = 0x8000, 0x000F
+_ANSWER, _CUT, _CODE = 0x8000, 0x0200, 0x000F
 _LONGEST: Final = 4096
 _MOST_RECORDS: Final = 256
 _MOST_STEPS: Final = 128
@@ -44,25 +45,42 @@ class Nodes(NamedTuple):
 
 
 def ask(server: str, host: str, family: socket.AddressFamily, timeout: float) -> Nodes:
-    """Asks a name server by UDP for the addresses of a name; no addresses if there is no answer. It waits."""
+    """Asks a name server for the addresses of a name, by UDP, and by TCP if the answer is cut; no addresses if there is
+    no answer. It waits."""
     place = endpoint(server)
     if place is None:
         return Nodes([])
     kind = _A if family == socket.AF_INET else _AAAA
     number, until = secrets.randbits(16), time.monotonic() + timeout
     try:
-        question = _question(host, kind)
+        question, to = _question(host, kind), (place[0], place[1] or 53)
+        query = _HEAD.pack(number, _WANTED, 1, 0, 0, 0) + question
         with socket.socket(socket.AF_INET6 if ":" in place[0] else socket.AF_INET, socket.SOCK_DGRAM) as asking:
-            asking.connect((place[0], place[1] or 53))
-            asking.send(_HEAD.pack(number, _WANTED, 1, 0, 0, 0) + question)
+            asking.connect(to)
+            asking.send(query)
             while (left := until - time.monotonic()) > 0:
                 asking.settimeout(left)
                 packet = asking.recv(_LONGEST)
-                if packet[:2] == number.to_bytes(2):
+                if packet[:2] == query[:2]:
+                    if len(packet) >= _HEAD.size and _HEAD.unpack_from(packet)[1] & _CUT:
+                        packet = _by_tcp(to, query, until) or packet
                     return Nodes(read(packet, question))
     except (OSError, ValueError):
         return Nodes([])
     return Nodes([])
+
+
+def _by_tcp(to: tuple[str, int], query: bytes, until: float) -> bytes:
+    """The answer by TCP, as much of it as comes in time; b"" if it is none to this query."""
+    answer = b""
+    with suppress(OSError), socket.create_connection(to, max(until - time.monotonic(), 0.01)) as asking:
+        asking.sendall(len(query).to_bytes(2) + query)
+        while (left := until - time.monotonic()) > 0 and len(answer) < 2 + int.from_bytes(answer[:2].ljust(2, b"\xff")):
+            asking.settimeout(left)
+            if not (more := asking.recv(1 << 16)):
+                break
+            answer += more
+    return answer[2:] if answer[2:4] == query[:2] else b""
 
 
 def read(packet: bytes, question: bytes) -> list[Node]:
