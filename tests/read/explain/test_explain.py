@@ -207,6 +207,22 @@ def test_the_reasons_why_a_page_is_not_known_are_reported(crawled: Path) -> None
 
 
 @pytest.mark.parametrize("clean", [True, False], ids=["stop", "kill"])
+@pytest.mark.parametrize("what", ["sites", "pages"])
+def test_the_limit_of_a_full_domain_is_the_reason(tmp_path: Path, what: str, clean: bool) -> None:
+    """Of a domain whose name server answers for every name, or whose server for every path."""
+    home, many = "http://s0.evil.example/", [f"http://s{n}.evil.example/" for n in range(1, 9)]
+    if what == "pages":
+        many = [f"{home}{n}" for n in range(8)]
+    world = world_in(tmp_path / "crawl", {home: Reply(links=many)}, f"seeder.{what}_per_domain=3")
+    world.run([home], clean=clean, turns=None if clean else 60, commit=not clean)
+    without_holder(tmp_path / "crawl")
+    said = explain_page(tmp_path / "crawl", many[-1])
+    assert not said["known"]
+    assert f"evil.example has 3 {what}, and seeder.{what}_per_domain" in " ".join(said["why_not"])
+    assert "evil.example" not in " ".join(explain_page(tmp_path / "crawl", f"{ROOT}x")["why_not"])
+
+
+@pytest.mark.parametrize("clean", [True, False], ids=["stop", "kill"])
 def test_a_requested_sitemap_is_distinguished_from_an_unknown_page(tmp_path: Path, clean: bool) -> None:
     """With `www.` or without, from tables and from the journal."""
     read, missing = "http://www.a.example/maps/s.xml", "http://www.a.example/gone.xml"

@@ -117,7 +117,33 @@ def _why_not(collection: Opened, scope: answers.ScopeVerdict, url: str) -> list[
         why.append(
             f"The collection has no room for another site: collection.max_sites = {settings.collection.max_sites}."
         )
+    why += _full_domain(collection, urls.host(url)) if scope["accepted"] else []
     return why or ["No fetched page links to it by a link that is followed, and no sitemap lists it."]
+
+
+def _full_domain(collection: Opened, host: str) -> list[str]:
+    """Why the registrable domain of a host takes no more sites or pages, as far as an image tells."""
+    from gossamer.desk.domains import Room, most_of
+
+    image, domain = collection.image, urls.registrable(host)
+    if image is None:
+        return []
+    own, site = image.site_number(host), image.columns.site
+    known = own if own != NONE else image.site_number(domain)
+    if known == NONE:
+        others = (n for n in range(site.count) if urls.registrable(image.site_name(n)) == domain)
+        known = next(others, NONE)
+    if known == NONE:
+        return []
+    first, room = int(site.domain[known]), Room.of(collection.settings)
+    has = {"sites": int(site.domain_sites[first]), "pages": int(site.domain_pages[first])}
+    most = {name: most_of(base, int(site.vouched[first])) for name, base in room._asdict().items()}
+    full = [name for name in has if has[name] >= most[name] and (name == "pages" or own == NONE)]
+    return [
+        f"Its domain {domain} has {has[name]} {name}, and seeder.{name}_per_domain and the links from other domains"
+        f" allow {most[name]}."
+        for name in full
+    ]
 
 
 def _known(collection: Opened, page: int, url: str) -> PageAnswer:
