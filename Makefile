@@ -13,7 +13,7 @@ VENV    := .venv
 OTHERS  := .venv-bench
 BIN     := $(VENV)/bin
 DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
-BENCHES := page_cost quiet citizen shortest scheduling hostile soak bandwidth takers scale plan rank links simulate table site_queue robots gather costs large_pages archive fetch disk_sizes sql answers verify log progress demo_speed
+BENCHES := page_cost quiet citizen shortest scheduling hostile soak bandwidth takers scale plan rank links simulate table site_queue robots gather costs large_pages archive fetch disk_sizes sql answers verify log progress demo_speed starts
 MINUTES ?= 10
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 # Python keeps its compiled modules, whatever the machine says: a crawl starts six processes, a test run thousands.
@@ -37,7 +37,7 @@ dist: $(VENV)/installed-dev
 	@$(PIP) wheel --no-deps --no-build-isolation --wheel-dir dist dist/gossamer-*.tar.gz
 	@ls -l dist
 
-# Kernels and types are made and checked at the same time, each on one core. Most of the longest tests wait for servers:
+# Kernels are compiled while types are checked. Most of the longest tests wait for servers:
 # four processes keep two cores busy.
 test: $(VENV)/installed-dev
 	$(BIN)/ruff check .
@@ -101,8 +101,8 @@ $(VENV)/installed: $(VENV)/packages
 $(VENV)/installed-dev: requirements-lab.lock requirements-dev.lock requirements-replay.lock $(VENV)/packages
 	@echo "Installing what the tests need ..."
 	@rm -f $(VENV)/without-*
-	@$(PIP) install -r requirements-lab.lock -r requirements-dev.lock
-	@$(PIP) install --no-deps -r requirements-replay.lock \
+	@$(PIP) install --no-compile -r requirements-lab.lock -r requirements-dev.lock
+	@$(PIP) install --no-compile --no-deps -r requirements-replay.lock \
 	  || { echo "no pywb: the tests that replay a crawl are skipped"; touch $(VENV)/without-pywb; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends nginx-light) >/dev/null 2>&1; } \

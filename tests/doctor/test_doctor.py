@@ -285,7 +285,7 @@ def test_kernels_that_are_not_compiled_are_noted(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr("gossamer.base.compiled.KEPT", tmp_path / "kernels")
     assert level("kernels") is Level.NOTE
     (tmp_path / "kernels").mkdir()
-    (tmp_path / "kernels" / "whole").touch()
+    (tmp_path / "kernels" / "crawl").touch()
     assert level("kernels") is Level.OK
 
 

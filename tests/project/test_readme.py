@@ -16,14 +16,13 @@ import subprocess
 import sys
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 import pytest
-from numba.core.caching import _CacheLocator
 
 from gossamer.base.compiled import KEPT
 from tests.support.paths import ROOT
@@ -81,21 +80,8 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Path:
     except subprocess.CalledProcessError as error:
         pytest.skip(f"this folder cannot be cloned: {error.stderr.decode().strip()}")
     if KEPT.is_relative_to(ROOT):
-        copy_kernels(folder)
+        shutil.copytree(KEPT, folder / KEPT.relative_to(ROOT), ignore=shutil.ignore_patterns("*.tmp*"))
     return folder
-
-
-def copy_kernels(clone: Path) -> None:
-    """numba names the folder of a source's kernels after the source's own folder, which is another one in the clone."""
-    subpath: Callable[[str], str] = _CacheLocator.get_suitable_cache_subpath
-    kept, copied = clone / KEPT.relative_to(ROOT), 0
-    sources = [*(ROOT / "src").rglob("*.py"), *(ROOT / "tests").rglob("*.py"), *(ROOT / "bench").rglob("*.py")]
-    for source in {path.parent / "any.py" for path in sources}:
-        if (made := KEPT / subpath(str(source))).is_dir():
-            target = kept / subpath(str(clone / source.relative_to(ROOT)))
-            shutil.copytree(made, target, ignore=shutil.ignore_patterns("*.tmp*"))
-            copied += 1
-    assert copied == sum(path.is_dir() for path in KEPT.iterdir())
 
 
 @pytest.fixture(scope="module")

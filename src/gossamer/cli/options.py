@@ -36,14 +36,14 @@ def speed_of(option: str, text: str | None) -> float:
     return float(speed)
 
 
-def note_kernels(stream: TextIO) -> None:
-    """Announces that the kernels are compiled first, if they are not compiled yet: it takes a minute or more."""
-    from gossamer.base.compiled import KEPT
+def compile_laboratory(stream: TextIO) -> None:
+    """Compiles the kernels of the laboratory, if they are not compiled yet, and says so."""
+    from gossamer.base.compiled import LABORATORY
+    from gossamer.base.compiling import compile_ahead
+    from gossamer.cli.progress import Progress
 
-    if not KEPT.exists():
-        print(
-            "compiling the kernels: this takes a minute or more, once (`make install` does it beforehand)", file=stream
-        )
+    with Progress(stream) as progress:
+        compile_ahead(LABORATORY, progress.doing, progress.say)
 
 
 def strategies_of(names: Sequence[str]) -> list[str]:

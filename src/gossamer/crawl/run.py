@@ -13,7 +13,8 @@ from typing import Final
 
 from gossamer.base import descriptors
 from gossamer.base.clock import EARLIEST, RealClock
-from gossamer.base.compiled import KEPT
+from gossamer.base.compiled import CRAWL
+from gossamer.base.compiling import compile_ahead
 from gossamer.base.ending import Ending
 from gossamer.base.log import EventLog, Level
 from gossamer.base.model import Counted
@@ -69,6 +70,7 @@ def run(request: CrawlRequest, watcher: Watcher, begin: Callable[[Crawl], None] 
         local = None if request.serve is None else stack.enter_context(request.serve(watcher.say))
         watcher.doing("reading settings and seeds")
         prepared = prepare(request, watcher.say, local)
+        compile_ahead(CRAWL, watcher.doing, watcher.say)
         session = _Session(request, prepared, watcher, stack, log)
         if begin is not None:
             begin(session.crawl)
@@ -133,8 +135,6 @@ class _Session:
 
     def _begin(self) -> None:
         m, watch, say = self._m, self._watch, self._voice.say
-        if not KEPT.exists():
-            say("compiling the kernels, once: about a minute (`make install` does it beforehand)")
         known = m.desk.columns.page.count
         self._voice.event("start", folder=str(self._request.folder), resumed=m.resumed, known=known)
         if m.resumed:

@@ -16,6 +16,7 @@ from typing import Any, Final, Protocol
 
 from gossamer.base import memory, process
 from gossamer.base.clock import RealClock
+from gossamer.base.compiled import SCORES, are_compiled
 from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.base.log import EventLog, Level
@@ -159,7 +160,8 @@ class Watch:
         m, planner = self._m, self._m.crawl.planner
         self._check_memory()
         self._poll_scores()
-        m.scorer.begin_if_due(m.desk[Account].visits, self._processor())
+        if m.scorer.begin_if_due(m.desk[Account].visits, self._processor()):
+            self._announce_kernels()
         told = (m.store.sealing.segments, m.imager.made)
         if told != self._told:
             self._told = told
@@ -220,6 +222,10 @@ class Watch:
             self.take(scored)
             self._voice.event("scores", **self._m.scorer.figures)
 
+    def _announce_kernels(self) -> None:
+        if not are_compiled(SCORES):
+            self._voice.say("compiling the kernels of link scores, once for this version and processor: some seconds")
+
     def take(self, scored: Scored | None) -> None:
         """Takes over link scores, for pages that were known when they were computed; later pages have merit 0."""
         if scored is None:
@@ -247,6 +253,7 @@ class Watch:
         m.store.commit(rotate=True)
         m.store.seal_all()
         self._check_memory()
+        self._announce_kernels()
         self._voice.doing("computing link scores")
         m.scorer.finish(m.desk[Account].visits, self._processor(), self._check_memory)
         self._poll_scores()

@@ -20,7 +20,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.base.compiled import inlined, njit
+from gossamer.base.compiled import allocating, inlined, njit
 from gossamer.base.errors import StorageError
 from gossamer.base.model import NONE
 
@@ -238,7 +238,7 @@ def find_many(table: Arrays, fingerprints: U64, out: U32) -> None:
             out[i] = find_one(table, fingerprints[i])
 
 
-@njit
+@allocating
 def add_many(table: Arrays, fingerprints: U64, numbers: U32) -> None:
     out = np.empty(len(fingerprints), np.uint32)
     for start in range(0, len(fingerprints), _AHEAD):

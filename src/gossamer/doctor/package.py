@@ -13,16 +13,18 @@ EXTRAS: Final = {"lab": {"matplotlib": "plots of graph, simulate, compare and re
 
 
 def kernels(_: Patient) -> Found:
-    from gossamer.base.compiled import KEPT
+    from gossamer.base.compiled import CRAWL, KEPT, are_compiled
 
-    if (KEPT / "whole").exists() or (KEPT / "whole-laboratory").exists():
+    if are_compiled(CRAWL):
         return ok(f"compiled, in {KEPT}")
-    return note(f"not all are compiled in {KEPT}: a crawl compiles what it needs, about a minute once")
+    return note(f"not all are compiled in {KEPT}: a crawl compiles what it needs, half a minute once")
 
 
 def cache(_: Patient) -> Found:
-    from gossamer.base.compiled import KEPT
+    from gossamer.base.compiled import CRAWL, KEPT, are_compiled
 
+    if are_compiled(CRAWL):
+        return ok(f"{KEPT.parent} has the kernels")
     folder = next(each for each in (KEPT, *KEPT.parents) if each.exists())
     if os.access(folder, os.W_OK):
         return ok(f"{KEPT.parent} is writable")

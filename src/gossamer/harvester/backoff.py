@@ -27,7 +27,7 @@ from typing import Any, ClassVar, Final, NamedTuple
 import numpy as np
 
 from gossamer.base.arrays import Array
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, njit
 from gossamer.base.model import Ask, Visits
 from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside, Outcome
 from gossamer.desk.applied import Applied
@@ -108,7 +108,7 @@ class Answers(NamedTuple):
 _wait = njit(seconds_between)
 
 
-@njit
+@allocating
 def waits_at(waits: Waits, sites: Array) -> Array:
     """Seconds between turns at each of these sites. Compiled."""
     found = np.empty(len(sites))
@@ -117,7 +117,7 @@ def waits_at(waits: Waits, sites: Array) -> Array:
     return found
 
 
-@njit
+@allocating
 def pauses_at(waits: Waits, sites: Array, pause: float) -> Array:
     """Seconds between the requests of a turn at each of these sites: the setting, or what its robots.txt asks for."""
     found = np.empty(len(sites))
@@ -127,7 +127,7 @@ def pauses_at(waits: Waits, sites: Array, pause: float) -> Array:
     return found
 
 
-@njit
+@allocating
 def clocks_after(visits: Visits, waits: Waits, sites: SiteClocks, retry: float, wait_factor: float) -> None:
     """As `clocks`, for the visits of a tick."""
     n = len(visits)
@@ -163,15 +163,6 @@ def clocks(answers: Answers, sites: SiteClocks, retry: float, wait_factor: float
         if until >= sites.next[site]:
             sites.next[site] = until
             sites.why[site] = reason
-
-
-@njit
-def rests_after(answers: Answers, sites: SiteClocks, retry: float, wait_factor: float) -> Array:
-    """Seconds that the site rests after each of these answers, in order."""
-    found = np.empty(len(answers.site))
-    for i in range(len(found)):
-        found[i] = _heed(answers, i, sites, retry, wait_factor)[0]
-    return found
 
 
 @njit

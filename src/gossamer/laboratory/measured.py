@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.base.arrays import F64, I64, U32
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate.run import Run, Totals, simulate
 from gossamer.laboratory.simulate.scenario import Scenario
@@ -174,7 +174,7 @@ def kendall(order: U32, worth: F64, sample: int = SAMPLE, seed: int = 1) -> floa
     return float((pairs - tied - 2 * discordant) / np.sqrt(float(pairs) * (pairs - tied)))
 
 
-@njit
+@allocating
 def _inversions(values: I64, other: I64) -> int:
     """Number of pairs in which the first value is larger, counted by a merge sort."""
     n, width, found = len(values), 1, 0

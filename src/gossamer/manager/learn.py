@@ -46,6 +46,8 @@ _PENDING, _WAITING = int(State.PENDING), int(State.WAITING)
 _DONE, _EXCLUDED = int(State.DONE), int(State.EXCLUDED)
 _DEPTH, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
 _UNLISTED = int(Reason.UNLISTED)
+_OPEN: Final[int] = np.uint8(State.PENDING)  # type: ignore[assignment]
+_NO_REASON: Final[int] = np.uint8(0)  # type: ignore[assignment]
 _LONGEST: Final = float(LONGEST_PAUSE)
 _DYNAMIC, _SEED, _JUDGED = np.uint8(PageFlag.DYNAMIC), np.uint8(PageFlag.SEED), np.uint8(PageFlag.JUDGED)
 _NOT_DYNAMIC, _NOT_ASSIGNED = np.uint8(0xFF ^ PageFlag.DYNAMIC), np.uint8(0xFF ^ PageFlag.ASSIGNED)
@@ -108,14 +110,14 @@ def learn(
     return int(_learn(policy.code, pages, totals, counts, visits, targets, kinds, *rules))
 
 
-@inlined
+@njit
 def _plant(code: int, pages: PageArrays, totals: I64, counts: I64, first: int, end: int) -> None:
     for page in range(first, end):
         _count(pages, counts, page, 1)
         seen(code, pages, totals, page)
 
 
-@inlined
+@njit
 def _learn(
     code: int,
     pages: PageArrays,
@@ -211,7 +213,7 @@ def _approach(
         limit = depth_dynamic if flags[target] & _DYNAMIC else depth_static
         too_far = unlisted or reason[target] == _DEPTH or reason[target] == _REDIRECTS
         if state[target] == _EXCLUDED and too_far and depth <= limit:
-            _move(pages, counts, target, _PENDING, 0)
+            _move(pages, counts, target, _OPEN, _NO_REASON)
             opened += 1
     return opened
 
@@ -236,7 +238,7 @@ def _judge(pages: PageArrays, counts: I64, verdicts: Records) -> None:
         old = pages.state[page]
         if verdict.judged & _AGAIN:
             if old == _DONE and pages.reason[page] == 0:
-                _move(pages, counts, page, _PENDING, 0)
+                _move(pages, counts, page, _OPEN, _NO_REASON)
             continue
         open_now = old in (_PENDING, _WAITING)
         if old == _DONE and state != _DONE:

@@ -31,7 +31,7 @@ import numpy as np
 
 from gossamer.base.arrays import F32, F64, I64, U8, U32, U64, Bools
 from gossamer.base.askable import is_suspended
-from gossamer.base.compiled import inlined, njit
+from gossamer.base.compiled import allocating, inlined, njit
 from gossamer.desk.columns import Columns
 from gossamer.manager.policies import PageArrays, pages_of
 from gossamer.manager.profit import CLOSED, appraise
@@ -280,7 +280,7 @@ def _by_site(keys: U64, origin: U32, site: U32, sites: int) -> tuple[U32, I64, U
     return _slices(pages, site[origin[pages]], np.full(sites, -1, np.int64))
 
 
-@njit
+@allocating
 def _slices(pages: U32, site: U32, place: I64) -> tuple[U32, I64, U32, U32]:
     found = np.empty(len(pages), np.uint32)
     offsets = np.zeros(len(pages) + 1, np.int64)

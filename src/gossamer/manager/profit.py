@@ -28,7 +28,7 @@ import numpy as np
 
 from gossamer.base import askable
 from gossamer.base.arrays import F32, F64, U8
-from gossamer.base.compiled import inlined, njit
+from gossamer.base.compiled import allocating, inlined, njit
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.manager import strategies
 from gossamer.manager.policies import PageArrays, completed_of
@@ -48,7 +48,7 @@ is_due_again = inlined(askable.is_due_again)
 may_be_fetched_again = inlined(askable.may_be_fetched_again)
 
 
-@njit
+@allocating
 def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, scores: F32, index: F64) -> int:
     """Fills `ways` (whether each of `count` pages from `first` on may be planned) and `scores` (its score if it may).
     Adds the values of the pages in the index to `index`: sum, minimum, number. Returns how many pages may be
@@ -105,7 +105,7 @@ def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.fl
     return held
 
 
-@njit
+@allocating
 def _kept(pages: PageArrays, terms: Terms, first: int, end: int) -> F32:
     """f^gamma of the pages that are done: the share of the value of our copies that is left."""
     state, due = pages.state[first:end], pages.due[first:end]

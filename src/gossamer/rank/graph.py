@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.arrays import F64, I64, U32, U64
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, njit
 
 
 class Block(NamedTuple):
@@ -122,7 +122,7 @@ def crossings(graph: Graph, group: U32) -> tuple[U32, U32]:
     return (found >> np.uint64(32)).astype(np.uint32), found.astype(np.uint32)
 
 
-@njit
+@allocating
 def _place(sources: U32, ends: I64, begin: int, targets: U32, offsets: I64, out: U32) -> None:
     for i in range(len(sources)):
         at = offsets[sources[i]]

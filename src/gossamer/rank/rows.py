@@ -24,7 +24,7 @@ import numpy as np
 import xxhash
 
 from gossamer.base.arrays import I32, I64, U8, U32
-from gossamer.base.compiled import inlined, njit
+from gossamer.base.compiled import allocating, inlined, njit
 from gossamer.rank.graph import Block
 
 _HEAD: Final = struct.Struct("<8sQQQQQQ")
@@ -120,7 +120,7 @@ def _put(body: U8, at: int, number: int) -> int:
     return at + 1
 
 
-@njit
+@allocating
 def _encode(sources: U32, order: I64, begins: I64, degrees: I64, targets: U32, body: U8) -> tuple[int, int, int]:
     at = links = widest = 0
     for i in order:

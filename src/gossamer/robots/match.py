@@ -13,7 +13,7 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.base.arrays import Array
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, njit
 from gossamer.robots import pattern
 
 Int = Any
@@ -60,7 +60,7 @@ def verdicts(compiled: Array, texts: Array, offsets: Array) -> Array:
     return verdicts_many(compiled, start, end, texts, offsets, origins)
 
 
-@njit
+@allocating
 def verdicts_many(
     rules: Array, rule_start: Array, rule_end: Array, texts: Array, offsets: Array, origins: Array
 ) -> Array:
@@ -100,7 +100,7 @@ def _path_start(texts: Array, at: Int, end: Int) -> Int:
     return at
 
 
-@njit
+@allocating
 def _is_robots_txt(texts: Array, at: Int, end: Int) -> bool:
     return bool(end - at == len(_ROBOTS) and np.all(texts[at:end] == _ROBOTS))
 
@@ -132,7 +132,7 @@ def _read_path(texts: Array, at: Int, end: Int, tokens: Array, loose: Array) -> 
     return size
 
 
-@njit
+@allocating
 def _text(texts: Array, at: Int, end: Int) -> Array:
     """Path and query of a URL in normal form, a character each, with `TEXT_PERCENT` for "%"."""
     text, size = np.empty(3 * (end - at), np.int16), 0
@@ -176,7 +176,7 @@ def _allows(
     return True
 
 
-@njit
+@allocating
 def _allows_by_text(rules: Array, at: Int, end: Int, tokens: Array, loose: Array, size: Int, text: Array) -> bool:
     """The same for rules of which some are compared as text. They are rare, so that the others need not be slower."""
     strict, most, left = np.zeros(len(text), np.bool_), max(size, len(text)), _STEPS
@@ -287,7 +287,7 @@ def _search(length: Int, tokens: Array, loose: Array, given: Int, size: Int, mas
     return -1
 
 
-@njit
+@allocating
 def _search_long(length: Int, tokens: Array, loose: Array, given: Int, size: Int, masks: Array) -> Int:
     """The same with several words. It skips words that cannot have begun yet, and words too early to reach the end."""
     words = (length + 63) >> 6

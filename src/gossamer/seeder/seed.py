@@ -14,7 +14,7 @@ import numpy as np
 
 from gossamer import urls
 from gossamer.base.arrays import Array, Records
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, njit
 from gossamer.base.model import NONE, Counted, LinkFlag, LinkKind, Outcome, PageFlag, Reason, State, Texts, VerdictFlag
 from gossamer.collection.journal.effects import HINT, VERDICT, Effects
 from gossamer.desk.columns import Columns
@@ -121,7 +121,7 @@ def kept_texts(texts: Texts, kept: Array) -> Texts:
     return Texts(texts.lengths[kept], buffer[:size].tobytes())
 
 
-@njit
+@allocating
 def _keep_texts(lengths: Array, buffer: Array, kept: Array, out: Array) -> int:
     start = size = 0
     for i in range(len(lengths)):

@@ -26,7 +26,7 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import F32, F64, U32, Array
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, i64, njit
 from gossamer.base.model import NONE, Ask, VisitFlag, Visits
 from gossamer.collection.image import Image, Parts
 from gossamer.desk.applied import Applied
@@ -43,6 +43,7 @@ HOURS: Final = 24
 NODES: Final = 2 * HOURS
 EVERYONE: Final = 0
 """The row of all addresses together; the row of an address is its number plus one."""
+_EVERYONE: Final = i64(EVERYONE)
 GUESS: Final = 50_000.0
 """Bytes per second, until something is measured."""
 _DAY: Final = 1440.0
@@ -93,7 +94,7 @@ def _network(packed: bytes) -> bytes:
     return packed[:15] if packed[:12] == bytes(10) + b"\xff\xff" else packed[:6]
 
 
-@njit
+@allocating
 def learn(rows: F32, addresses: U32, received: Array, seconds: F64, held: Array, minute: float, day: int) -> None:
     """Learns from measurements, one per address. If an address is NONE, only the row `EVERYONE` learns."""
     alpha = np.empty(HOURS)
@@ -104,12 +105,12 @@ def learn(rows: F32, addresses: U32, received: Array, seconds: F64, held: Array,
     for i in range(len(addresses)):
         if received[i] > 0 and seconds[i] > 0:
             measured = received[i] / seconds[i]
-            _learn_row(rows, EVERYONE, measured, held[i], alpha, day)
+            _learn_row(rows, _EVERYONE, measured, held[i], alpha, day)
             if addresses[i] != _NONE:
-                _learn_row(rows, int(addresses[i]) + 1, measured, held[i], alpha, day)
+                _learn_row(rows, i64(addresses[i]) + 1, measured, held[i], alpha, day)
 
 
-@njit
+@allocating
 def learn_visits(rows: F32, addresses: U32, visits: Visits, minute: float, day: int) -> None:
     n = len(visits)
     received, seconds, held = np.zeros(n, np.uint32), np.empty(n), np.empty(n, np.bool_)

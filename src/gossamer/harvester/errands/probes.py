@@ -17,7 +17,7 @@ import numpy as np
 
 from gossamer import urls
 from gossamer.base.arrays import U64, Array
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, njit
 from gossamer.base.model import NONE, Ask, Outcome, VisitFlag, Visits
 from gossamer.base.outcomes import TRANSIENT
 from gossamer.collection.image import Image, Parts
@@ -201,7 +201,7 @@ def contents_of(visit: Any) -> np.uint64:
     return found
 
 
-@njit
+@allocating
 def said(visits: Visits) -> U64:
     """The contents of each page."""
     found = np.empty(len(visits), np.uint64)

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gossamer.base.arrays import U64, Array, Bools
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, njit
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag, Visits
 from gossamer.desk.columns import Columns
 from gossamer.harvester.errands.probes import NEAR, contents_of
@@ -109,7 +109,7 @@ def _bits(number: np.uint64) -> int:
     return count
 
 
-@njit
+@allocating
 def _add(
     memory: _Memory, visits: Visits, values: U64, titles: U64, page_origin: Array, origin_site: Array, alike: Bools
 ) -> None:

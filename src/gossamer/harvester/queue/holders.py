@@ -14,7 +14,7 @@ sites of the domain mostly have the same address.
 from __future__ import annotations
 
 from gossamer.base.arrays import U32
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import i64, njit
 from gossamer.harvester.queue.memory import (
     HEAP,
     IN_HEAP,
@@ -67,7 +67,7 @@ def _pass_on(q: Arrays, address: int, now: float) -> None:
     on."""
     a = q.addresses[address]
     while a.first != NOBODY and a.holder == NOBODY:
-        heir = a.first
+        heir = i64(a.first)
         step_out_of_line(q, heir, address)
         if has_work(q, heir) and q.sites[heir].next <= max(now, a.free):
             a.holder, q.sites[heir].held = heir, address
@@ -86,7 +86,7 @@ def _leave_domain(q: Arrays, site: int, now: float) -> None:
     d = q.addresses[domain]
     d.holder = NOBODY
     while d.first != NOBODY and d.holder == NOBODY:
-        heir = d.first
+        heir = i64(d.first)
         step_out_of_line(q, heir, domain)
         if not has_work(q, heir):
             continue
@@ -145,13 +145,14 @@ def leave_domains(q: Arrays, sites: U32) -> None:
     """Removes idle holders: sites without work that hold their domain, in line at an address (those of `sites`) or in
     the heap (any), leave at once, so that other sites of the domain can be requested. The current time is not known
     here either."""
-    for site in sites:
+    for number in sites:
+        site = i64(number)
         if q.sites[site].place == LINE and _is_idle_holder(q, site):
             step_out_of_line(q, site, q.sites[site].address)
             _leave_domain(q, site, 0.0)
     for i in range(q.counts[IN_HEAP]):
-        if _is_idle_holder(q, q.heap[i].site):
-            rise(q, i, 0.0, q.heap[i].number, q.heap[i].site)
+        if _is_idle_holder(q, i64(q.heap[i].site)):
+            rise(q, i, 0.0, q.heap[i].number, i64(q.heap[i].site))
 
 
 @njit

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gossamer.base.arrays import I64, U32, Records
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import i64, njit
 from gossamer.base.model import NONE
 
 NOBODY: Final = NONE
@@ -67,6 +67,9 @@ ADDRESS: Final = np.dtype(
 )
 
 ENTRY: Final = np.dtype([("time", "<f8"), ("number", "<i8"), ("site", "<u4")], align=True)
+
+ZERO: Final = i64(0)
+"""0, and not a literal."""
 
 CONTENDER: Final = np.dtype([("key", "<u8"), ("site", "<u4"), ("spot", "<u4")], align=True)
 """Entry of the heap of sites that may be requested now: entry i has key and site; `spot` of entry s is the index of
@@ -153,7 +156,7 @@ def rise(q: Arrays, i: int, time: float, number: int, site: int) -> None:
     """Puts an entry into the free place `i` of the heap, or above it."""
     while i > 0 and not _earlier(q, (i - 1) // 2, time, number):
         above = q.heap[(i - 1) // 2]
-        _put(q, i, above.time, above.number, above.site)
+        _put(q, i, above.time, above.number, i64(above.site))
         i = (i - 1) // 2
     _put(q, i, time, number, site)
 
@@ -179,13 +182,13 @@ def advance(q: Arrays, site: int, time: float) -> None:
 @njit
 def pop(q: Arrays) -> int:
     """Takes the site with the earliest time from the heap."""
-    site: int = q.heap[0].site
+    site = i64(q.heap[0].site)
     q.sites[site].place = OUT
     q.counts[IN_HEAP] -= 1
     size = q.counts[IN_HEAP]
     last = q.heap[size]
     time, number = last.time, last.number
-    i = 0
+    i = ZERO
     while 2 * i + 1 < size:
         child = 2 * i + 1
         if child + 1 < size and _earlier(q, child + 1, q.heap[child].time, q.heap[child].number):
@@ -193,9 +196,9 @@ def pop(q: Arrays) -> int:
         if not _earlier(q, child, time, number):
             break
         below = q.heap[child]
-        _put(q, i, below.time, below.number, below.site)
+        _put(q, i, below.time, below.number, i64(below.site))
         i = child
-    _put(q, i, time, number, last.site)
+    _put(q, i, time, number, i64(last.site))
     return site
 
 
@@ -245,7 +248,7 @@ def _put_ready(q: Arrays, i: int, key: np.uint64, site: int) -> None:
 def _rise_ready(q: Arrays, i: int, key: np.uint64, site: int) -> None:
     while i > 0 and q.ready[(i - 1) // 2].key < key:
         above = q.ready[(i - 1) // 2]
-        _put_ready(q, i, above.key, above.site)
+        _put_ready(q, i, above.key, i64(above.site))
         i = (i - 1) // 2
     _put_ready(q, i, key, site)
 
@@ -260,7 +263,7 @@ def _sink_ready(q: Arrays, i: int, key: np.uint64, site: int) -> None:
         if q.ready[child].key <= key:
             break
         below = q.ready[child]
-        _put_ready(q, i, below.key, below.site)
+        _put_ready(q, i, below.key, i64(below.site))
         i = child
     _put_ready(q, i, key, site)
 
@@ -276,7 +279,7 @@ def contend(q: Arrays, site: int, key: np.uint64) -> None:
 @njit
 def rekey(q: Arrays, site: int, key: np.uint64) -> None:
     """Changes the key of a site that is READY, up or down."""
-    i = q.ready[site].spot
+    i = i64(q.ready[site].spot)
     if key > q.ready[i].key:
         _rise_ready(q, i, key, site)
     elif key < q.ready[i].key:
@@ -287,16 +290,16 @@ def rekey(q: Arrays, site: int, key: np.uint64) -> None:
 def reorder(q: Arrays) -> None:
     """Restores the order of the heap after keys were changed in place."""
     for i in range(q.counts[IN_READY] // 2 - 1, -1, -1):
-        _sink_ready(q, i, q.ready[i].key, q.ready[i].site)
+        _sink_ready(q, i, q.ready[i].key, i64(q.ready[i].site))
 
 
 @njit
 def take_best(q: Arrays) -> int:
     """Takes the site with the largest key."""
-    site: int = q.ready[0].site
+    site = i64(q.ready[0].site)
     q.counts[IN_READY] -= 1
     last = q.ready[q.counts[IN_READY]]
     if q.counts[IN_READY] > 0:
-        _sink_ready(q, 0, last.key, last.site)
+        _sink_ready(q, ZERO, last.key, i64(last.site))
     q.sites[site].place = OUT
     return site

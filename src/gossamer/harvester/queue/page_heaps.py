@@ -88,11 +88,3 @@ def pop_page(q: Arrays, site: int) -> int:
     q.nodes[page].child = NOBODY
     q.counts[LEFT] -= 1
     return page
-
-
-@njit
-def clear(q: Arrays, sites: int) -> None:
-    """Empties the heaps of all sites, before all keys are set again."""
-    for site in range(sites):
-        q.sites[site].begin = NOBODY
-    q.counts[LEFT] = 0

@@ -8,7 +8,7 @@ import numpy as np
 
 from gossamer.base import askable
 from gossamer.base.arrays import F64, U8, U32
-from gossamer.base.compiled import inlined, njit
+from gossamer.base.compiled import allocating, i64, inlined, njit
 from gossamer.base.model import ERRAND, Ask, PageFlag
 from gossamer.harvester.queue.holders import hold, let_go, may_be_asked, rest
 from gossamer.harvester.queue.memory import (
@@ -23,6 +23,7 @@ from gossamer.harvester.queue.memory import (
     OUT,
     READY,
     WAITING,
+    ZERO,
     Arrays,
     contend,
     has_work,
@@ -49,7 +50,8 @@ is_due_again = inlined(askable.is_due_again)
 @njit
 def enter(q: Arrays, sites: U32, now: float) -> None:
     """As `SiteQueue.enter`."""
-    for site in sites:
+    for number in sites:
+        site = i64(number)
         s = q.sites[site]
         if s.place == OUT and has_work(q, site) and s.address != NOBODY:
             push(q, site, max(s.next, now))
@@ -143,7 +145,7 @@ def touch(q: Arrays, ranks: U32, pending: U32) -> None:
 def touch_site(q: Arrays, site: int, ranks: U32, pending: U32) -> None:
     """As `SiteQueue.touch`, for one site."""
     if q.sites[site].place == READY:
-        rekey(q, site, _key_now(q, site, q.ready[q.ready[site].spot].key, ranks, pending))
+        rekey(q, i64(site), _key_now(q, site, q.ready[q.ready[site].spot].key, ranks, pending))
 
 
 @inlined
@@ -194,7 +196,7 @@ def done(q: Arrays, sites: U32, ends: F64, now: float) -> int:
     """As `SiteQueue.done`; returns the number of sites that have no request in flight."""
     strangers = 0
     for i in range(len(sites)):
-        site = sites[i]
+        site = i64(sites[i])
         s = q.sites[site]
         if not _land(q, site):
             strangers += 1
@@ -219,7 +221,8 @@ def skip(q: Arrays, sites: U32, now: float, least: float) -> int:
     in the heap again at `least`, or at its own time if that is later.
     """
     strangers = 0
-    for site in sites:
+    for number in sites:
+        site = i64(number)
         s = q.sites[site]
         if not _land(q, site):
             strangers += 1
@@ -236,13 +239,13 @@ def skip(q: Arrays, sites: U32, now: float, least: float) -> int:
     return strangers
 
 
-@njit
+@allocating
 def due_soon(q: Arrays, until: float, planned: U32, pages: U32) -> int:
     """Fills `pages` with the pages of one turn of each site due until then; returns how many.
 
     Goes through the heap level by level, and skips what lies below an entry that is too late.
     """
-    n, k = 0, len(pages)
+    n, k = ZERO, len(pages)
     nodes = np.empty(2 * k + 3, np.int64)
     nodes[0], head, tail = 0, 0, 1
     while head < tail and n < k:

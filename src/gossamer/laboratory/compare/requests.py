@@ -16,6 +16,7 @@ import numpy as np
 
 from gossamer import urls
 from gossamer.base.arrays import F64, I64, U8
+from gossamer.base.compiled import allocating
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, Outcome, PageFlag, VisitFlag
 from gossamer.base.outcomes import TREATMENTS, Again
@@ -23,7 +24,7 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs, settings_of_last_run
 from gossamer.config import Settings
 from gossamer.config.presets import in_force
-from gossamer.harvester.backoff import Answers, SiteClocks, rests_after, waits_at
+from gossamer.harvester.backoff import Answers, SiteClocks, _heed, waits_at
 from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.harvester.robots import READABLE
 from gossamer.harvester.waits import Waits
@@ -281,3 +282,12 @@ def _numbered(texts: list[str]) -> tuple[I64, list[str]]:
     found: dict[str, int] = {}
     numbers = np.array([found.setdefault(text, len(found)) for text in texts], np.int64)
     return numbers, list(found)
+
+
+@allocating
+def rests_after(answers: Answers, sites: SiteClocks, retry: float, wait_factor: float) -> F64:
+    """Seconds that the site rests after each of these answers, in order."""
+    found = np.empty(len(answers.site))
+    for i in range(len(found)):
+        found[i] = _heed(answers, i, sites, retry, wait_factor)[0]
+    return found

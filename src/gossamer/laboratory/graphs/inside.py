@@ -16,13 +16,13 @@ from __future__ import annotations
 import numpy as np
 
 from gossamer.base.arrays import F64, I64, U32
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, njit
 
 TRIES = 24
 """Attempts to swap targets."""
 
 
-@njit
+@allocating
 def links_inside(begins: I64, degree: I64, wanted: I64, depths: F64, seed: int, sources: U32, targets: U32) -> int:
     """Makes the links inside all sites and returns their number. Site s has the pages from begins[s] to begins[s + 1],
     its home page first. `sources` and `targets` must have room for the sum of all degrees plus one link per page.
@@ -99,7 +99,7 @@ def _match(left: I64, wanted: I64, level: I64, parent: I64, sources: U32, target
     return kept
 
 
-@njit
+@allocating
 def _line_up(left: I64, sources: U32) -> I64:
     """Lists every page's first link, then every page's second, ...; returns where each round ends."""
     order = np.random.permutation(len(left))

@@ -14,7 +14,7 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import F64, I64, U32, Bools
-from gossamer.base.compiled import njit
+from gossamer.base.compiled import allocating, njit
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.rank.graph import Csr
 from gossamer.rank.pagerank import pagerank
@@ -57,7 +57,7 @@ def drawn(worth: F64, rng: np.random.Generator) -> Bools:
     return found
 
 
-@njit
+@allocating
 def _rewired(offsets: I64, targets: U32, old: Bools, number: I64, seed: int) -> tuple[I64, U32]:
     out = np.empty(len(targets), np.uint32)
     ends = np.zeros(number[-1] + 2, np.int64)

@@ -17,10 +17,10 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gossamer.base.arrays import F32, F64, I64, U8, U16, U32, U64
-from gossamer.base.compiled import inlined, njit
+from gossamer.base.compiled import i64, inlined, njit
 from gossamer.base.model import NONE, Outcome, PageFlag, Reason, State, Visits
 from gossamer.base.outcomes import NO_OUTCOME
-from gossamer.harvester.backoff import Answers, SiteClocks, _wait, clocks
+from gossamer.harvester.backoff import SiteClocks, _wait, clocks_after
 from gossamer.harvester.queue.memory import IN_FLIGHT, IN_HEAP, IN_READY, LARGER, LEFT, NOBODY, OUT, Arrays, push
 from gossamer.harvester.queue.page_heaps import insert, raise_key
 from gossamer.harvester.queue.turns import done as queue_done
@@ -45,6 +45,7 @@ _ASSIGNED: Final = np.uint8(PageFlag.ASSIGNED)
 _OK: Final = int(Outcome.OK)
 _NOT_FOUND: Final = int(Outcome.NOT_FOUND)
 _SILENT: Final = int(Outcome.CONNECT_FAILED)
+_ONE: Final = i64(1)
 _FIXED: Final = np.array([code in (BREADTH_FIRST, MERCATOR, MERIT, RANDOM) for code in range(MERCATOR + 1)])
 """By code of a strategy: whether links to a page leave its key unchanged."""
 
@@ -53,6 +54,7 @@ KNOWN, FETCHED, LINKS, SITES, REQUESTS, FAILED, LATER = 0, 1, 2, 3, 4, 5, 6
 RETRY: Final = 12 * 3600.0
 TRIES: Final = 3
 """The defaults of `harvester.retry` and `harvester.tries`."""
+_TRIES: Final = i64(TRIES)
 
 ENDED, PLAN, STEP = 0, 1, 2
 """Why `advance` returned: no page is left, a plan is needed, `stop_at` pages were fetched."""
@@ -118,8 +120,6 @@ class Buffers(NamedTuple):
     way: U8
     score: F32
     values: F64
-    one: F64
-    zero: F64
 
 
 class Simulation(NamedTuple):
@@ -182,7 +182,7 @@ def plant(web: ServedWeb, rules: CrawlRules, desk: CrawlColumns, q: Arrays, foun
 def rate(rules: CrawlRules, desk: CrawlColumns, scratch: Buffers, page: int) -> np.uint64:
     """The sort key of a page."""
     if rules.code == VALUE:
-        appraise(desk.learned, rules.terms, page, 1, scratch.way, scratch.score, scratch.values)
+        appraise(desk.learned, rules.terms, i64(page), _ONE, scratch.way, scratch.score, scratch.values)
         return key_of(scratch.score[0], page)
     of = desk.learned
     merit = of.completed[page] if rules.code == COMPLETED else of.merit[page]
@@ -255,7 +255,7 @@ def _absorb(
     visit.page, visit.outcome, visit.time = page, outcome, rules.wall + now
     visit.out_degree, visit.links = degree, len(links)
     kinds = scratch.kinds[: len(links)]
-    _learn(rules.code, desk.learned, desk.totals, desk.counts, scratch.visit, links, kinds, depth, depth, RETRY, TRIES)
+    _learn(rules.code, desk.learned, desk.totals, desk.counts, scratch.visit, links, kinds, depth, depth, RETRY, _TRIES)
     if outcome == _OK:
         fetched = found.counts[FETCHED]
         found.sources[fetched], found.ends[fetched] = page, found.counts[LINKS]
@@ -297,11 +297,8 @@ def _rest(
     """Sets the clock of the site and its place in the queue."""
     scratch.site[0], scratch.end[0] = site, now
     if outcome == _SILENT:
-        scratch.one[0] = q.sites[site].wait
-        visit, one, zero = scratch.visit, scratch.one, scratch.zero
-        outcomes, times, retry_after = visit["outcome"], visit["time"], visit["retry_after"]
-        answer = Answers(scratch.site, outcomes, times, retry_after, one, scratch.way, scratch.way, zero, zero)
-        clocks(answer, desk.clocks, RETRY, 0.0)
+        scratch.visit[0].site = site
+        clocks_after(scratch.visit, desk.waits, desk.clocks, RETRY, 0.0)
         q.sites[site].next = max(q.sites[site].next, desk.clocks.next[site] - rules.wall)
     queue_done(q, scratch.site, scratch.end, now)
 

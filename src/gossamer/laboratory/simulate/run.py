@@ -340,8 +340,6 @@ def _buffers(graph: WebGraph, scenario: Scenario) -> loop.Buffers:
         np.zeros(1, np.uint8),
         np.zeros(1, np.float32),
         np.zeros(3),
-        np.zeros(1),
-        np.zeros(1),
     )
 
 

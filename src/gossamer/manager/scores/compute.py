@@ -36,6 +36,8 @@ import pyarrow.parquet as pq
 
 from gossamer.base import disk
 from gossamer.base.arrays import F32, F64, Array
+from gossamer.base.compiled import SCORES as KERNELS
+from gossamer.base.compiling import compile_ahead
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import SHARD_SHIFT
 from gossamer.manager.scores.graph import CollectionGraph, graph_of
@@ -195,8 +197,13 @@ def _ranks_of_before(shard: Path) -> F64 | None:
     return stored["pagerank"].astype(np.float64) if stored else None
 
 
+def _silent(*_: object) -> None:
+    """The desk has announced it."""
+
+
 def main(arguments: list[str]) -> int:
     os.nice(NICE)
+    compile_ahead(KERNELS, _silent, _silent)  # in a process of its own, whose time is not that of the scores
     pa.set_memory_pool(pa.system_memory_pool())  # it returns the memory of a segment; the default pool keeps it
     try:
         figures = compute(Path(arguments[0]), json.loads(arguments[1]), arguments[2])

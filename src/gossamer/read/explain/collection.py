@@ -160,9 +160,9 @@ def _replay(shard: Path, contents: Contents, journal: list[Effects], settings: S
     """The replayed desk; None if the replay would take too long."""
     if not _cheap(contents, journal):
         return None
-    from gossamer.base.compiled import KEPT
+    from gossamer.base.compiled import CRAWL, are_compiled
 
-    if not KEPT.exists():  # compiling them takes a minute
+    if not are_compiled(CRAWL):  # compiling them takes half a minute
         return None
     return _replayed(shard, contents, journal, settings)
 
