@@ -209,7 +209,7 @@ def say_plans(desk: Desk, what: str) -> None:
 
 def say_texts(build: Build) -> None:
     numbers = np.random.default_rng(3).integers(0, build.known - 64, 20_000).tolist()
-    read, took = build.store.urls.read, []
+    read, took = build.store.url, []
     cpu = time.thread_time()
     for number in numbers:
         start = time.perf_counter()
@@ -238,7 +238,7 @@ def say_start(what: str, folder: Path, known: int, half: bool, bound: str) -> No
 
 def stop(build: Build) -> float:
     start = time.perf_counter()
-    build.store.finish(*snapshot.dump(build.desk, build.store.urls.offsets(), build.store.urls.tail()))
+    build.store.finish(*snapshot.dump(build.desk, *build.store.urls_end()))
     return time.perf_counter() - start
 
 
@@ -252,7 +252,7 @@ def start_of_copy(build: Build, known: int, half: bool) -> None:
 def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None:
     """Makes an image in the background, as `Imager` does after sealing; then adds visits to the journal only."""
     build.store.commit(rotate=True)
-    while build.store.sealing.busy:
+    while build.store.unsealed:
         build.store.turn()
         time.sleep(0.05)
     command = [sys.executable, "-m", "gossamer.crawl.imager", str(build.store.shard)]
@@ -327,7 +327,7 @@ def measure_memory(build: Build) -> None:
     say_peak("memory: peak beyond 250 MB", build)
     build.fill_digests()
     say_peak("  the same, as if every page had been fetched", build)
-    say_memory(build.desk, build.store.urls.offsets().nbytes, build.known)
+    say_memory(build.desk, build.store.urls_end()[0].nbytes, build.known)
 
 
 def measure_folder(build: Build, known: int, half: bool) -> None:

@@ -77,7 +77,7 @@ def _opened(folder: Path) -> Any:
     store, desk, _ = open_collection(folder, config.load(folder / SETTINGS), RealClock())
     try:
         page = desk.columns.page
-        urls = store.urls.read_many(list(range(page.count)))
+        urls = store.urls(list(range(page.count)))
         return urls, {name: column.tolist() for name, column in page.used().items()}
     finally:
         store.close()

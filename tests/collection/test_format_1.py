@@ -42,7 +42,7 @@ def test_a_collection_of_format_1_opens_with_all_its_contents(collection: Path) 
         assert (desk.columns.page.count, desk.columns.site.count, desk[Account].visits) == (34, 3, 31)
         assert desk[Pages].counts[State.DONE].sum() == 31
         assert not desk.columns.site.www[:3].any()
-        assert store.texts.get(np.arange(3, dtype=np.uint32))[0].startswith(b"http://")
+        assert store.urls_soon(np.arange(3, dtype=np.uint32))[0].startswith(b"http://")
     finally:
         store.close()
 

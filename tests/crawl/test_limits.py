@@ -279,15 +279,15 @@ def test_sealing_that_cannot_begin_is_retried(tmp_path: Path) -> None:
     store.append(desk.effects(1.0, 1.0))
     store.commit(rotate=True)
     store.turn()
-    assert store.sealing.busy
-    assert "will be tried again: Too many open files" in store.sealing.notes[0]
+    assert store.unsealed
+    assert "will be tried again: Too many open files" in store.notes[0]
     with pytest.raises(StorageError, match="could not be sealed"):
         store.seal_all()
     sealer = seal_in_process
     world.clock.advance(20.0)
     store.turn()
     store.seal_all()
-    assert store.sealing.segments == 1
+    assert store.segments == 1
     store.close()
 
 

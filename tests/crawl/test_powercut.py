@@ -191,7 +191,7 @@ def open_and_look(folder: Path, tape: Tape, records: int) -> None:
         pages = tape.pages[records]
         assert desk.columns.page.count == pages == int(desk[Pages].counts.sum())
         assert state_of(desk) == tape.states[records]
-        assert store.urls.read_many(list(range(pages))) == tape.urls[:pages]
+        assert store.urls(list(range(pages))) == tape.urls[:pages]
         sizes = {f"warc/{path.name}": path.stat().st_size for path in shard_folder(folder).glob("warc/*")}
         for name, size in sizes.items():
             assert (shard_folder(folder) / name).read_bytes() == tape.archives[name][:size]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from pathlib import Path
 from unittest.mock import patch
 
@@ -72,6 +72,8 @@ def test_a_commit_is_begun_every_second_of_a_crawl(tmp_path: Path) -> None:
     behind = list[float]()
 
     def turn(commits: Commits, rotates: Callable[[Journal, float], bool]) -> int | None:
+        if commits._running is not None:
+            wait([commits._running])  # the disk takes no virtual time
         behind.append(commits.lag())
         return turned(commits, rotates)
 
@@ -82,7 +84,7 @@ def test_a_commit_is_begun_every_second_of_a_crawl(tmp_path: Path) -> None:
         result = world.run([f"http://s{i}.example/" for i in range(8)])
     seconds = world.clock.monotonic() - begun
     assert seconds > 10
-    assert result.crawl.store.commits.count > seconds / (2 * COMMIT_EVERY)
+    assert result.crawl.store.commits > seconds / (2 * COMMIT_EVERY)
     assert max(behind) < 2 * COMMIT_EVERY
 
 

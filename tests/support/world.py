@@ -143,7 +143,7 @@ class World:
             now = self.clock.monotonic()
             self.asked[:] = [a if a.end <= now else replace(a, end=now) for a in self.asked]
             if clean and not sealed:
-                store.finish(*snapshot.dump(desk, store.urls.offsets(), store.urls.tail()))
+                store.finish(*snapshot.dump(desk, *store.urls_end()))
             return result
         finally:
             store.close()
@@ -160,7 +160,7 @@ class World:
     def pages(crawl: Crawl) -> dict[str, tuple[State, Outcome | None, int]]:
         """URL to state, outcome and depth."""
         page = crawl.desk.columns.page
-        texts = [t.decode() for t in crawl.store.urls.read_many(list(range(page.count)))]
+        texts = [t.decode() for t in crawl.store.urls(list(range(page.count)))]
         outcomes = [None if o == NO_OUTCOME else Outcome(o) for o in page.outcome[: page.count].tolist()]
         states = map(State, page.state[: page.count].tolist())
         return dict(zip(texts, zip(states, outcomes, page.depth[: page.count].tolist(), strict=True), strict=True))

@@ -4,19 +4,20 @@ The loop only hands bytes to the kernel (`append`) and takes snapshots (`turn`).
 task at a time: it syncs, writes the figures for `status` and appends lines to the manifest. An error there is raised in
 the loop at its next turn, and the crawl stops: what was committed before stays on disk.
 
-The parts: `commits` (journal, commits, back-pressure), `sealing` (segments), and URLs read ahead.
+Its parts are its own: `Commits` (journal, commits, back-pressure), `Sealing` (segments), the URL file, the lock.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any
 
-from gossamer.base.arrays import Array
+from gossamer.base.arrays import U32, Array, Records
 from gossamer.base.clock import Clock
 from gossamer.collection import image
-from gossamer.collection.blocks import BlockFile, TextsAhead
-from gossamer.collection.commits import Commits
+from gossamer.collection.blocks import BlockFile, Offsets, TextsAhead
+from gossamer.collection.commits import Archive, Commits
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import STOPPED
@@ -42,34 +43,91 @@ class Store:
     ) -> None:
         """`stopped`: the last run ended with a clean stop, so all its requests are known. `sealer` starts the sealing
         of a journal file."""
-        self.shard, self.lock, self.urls, self.stopped = recovered.shard, lock, urls, stopped
+        self.shard, self.stopped, self._lock, self._urls = recovered.shard, stopped, lock, urls
         self.warnings, self.next_archive = recovered.warnings, recovered.next_archive
         self._manifest = manifest
         self._thread = thread = ThreadPoolExecutor(1, "commit")
-        self.commits = Commits(self.shard, journal, urls, clock, thread, lock.check)
+        self._commits = Commits(self.shard, journal, urls, clock, thread, lock.check)
         waiting = recovered.unsealed
-        self.sealing = Sealing(self.shard, lock.fileno(), manifest, settings, clock, thread, waiting, sealer)
-        self.texts = TextsAhead(urls)
+        self._sealing = Sealing(self.shard, lock.fileno(), manifest, settings, clock, thread, waiting, sealer)
+        self._texts = TextsAhead(urls)
         self._imaged: Future[None] | None = None
 
     def append(self, effects: Effects) -> None:
         """Hands one record to the kernel; the next commit covers it."""
-        self.commits.append(effects)
+        self._commits.append(effects)
 
     def behind(self) -> bool:
         """Whether the disk is too slow for the crawl: no assignment may leave."""
-        return self.commits.behind()
+        return self._commits.behind()
 
     def turn(self) -> None:
         """Once per turn of the loop: begins a commit, a rotation or a sealing when it is time, and takes over what has
         ended."""
-        closed = self.commits.turn(self.sealing.rotates)
+        closed = self._commits.turn(self._sealing.rotates)
         if closed is not None:
-            self.sealing.waiting.append(closed)
+            self._sealing.waiting.append(closed)
         if self._imaged is not None and self._imaged.done():
             self._imaged.result()
             self._imaged = None
-        self.sealing.turn()
+        self._sealing.turn()
+
+    def url(self, page: int) -> bytes:
+        return self._urls.read(page)
+
+    def urls(self, pages: Sequence[int] | Array) -> list[bytes]:
+        return self._urls.read_many(pages)
+
+    def urls_soon(self, pages: U32) -> list[bytes]:
+        """The URLs of these pages, most of which `read_ahead` has read."""
+        return self._texts.get(pages)
+
+    def read_ahead(self, pages: U32) -> None:
+        """Begins to read the URLs of these pages, which will be needed soon."""
+        self._texts.read(pages)
+
+    def urls_end(self) -> tuple[Offsets, list[bytes]]:
+        """What an image holds of the URLs: the offsets of their blocks, and the URLs that do not fill a block yet."""
+        return self._urls.offsets(), self._urls.tail()
+
+    def cover(self, archive: Archive) -> None:
+        """Every commit covers these archive files from now on."""
+        self._commits.archive = archive
+
+    def tell_visits(self, committed: Callable[[Records], None]) -> None:
+        """`committed` is called with the visits of every commit, once they are synced."""
+        self._commits.committed = committed
+
+    def show(self, standing: Callable[[], dict[str, Any]]) -> None:
+        """`standing` returns the figures for `gossamer status`; every commit writes them."""
+        self._commits.standing = standing
+
+    @property
+    def commits(self) -> int:
+        """Commits of this run."""
+        return self._commits.count
+
+    @property
+    def segments(self) -> int:
+        """Journal files that this run has sealed."""
+        return self._sealing.segments
+
+    @property
+    def unsealed(self) -> bool:
+        return self._sealing.busy
+
+    @property
+    def notes(self) -> list[str]:
+        """Warnings of the sealing, for the log; the caller clears them."""
+        return self._sealing.notes
+
+    @property
+    def lock_fd(self) -> int:
+        return self._lock.fileno()
+
+    @property
+    def locked_since(self) -> float:
+        return self._lock.since
 
     def manifest(self) -> Contents:
         """The present contents. Only the commit thread changes them, and it replaces them whole."""
@@ -85,11 +143,11 @@ class Store:
 
     def commit(self, rotate: bool = False) -> None:
         """Commits everything, and returns when it is done. `rotate` closes the journal file."""
-        self.sealing.waiting.extend(self.commits.now(rotate))
+        self._sealing.waiting.extend(self._commits.now(rotate))
 
     def seal_all(self) -> None:
         """Returns when everything is sealed."""
-        self.sealing.finish()
+        self._sealing.finish()
 
     def finish(self, arrays: dict[str, Array | image.Parts], meta: dict[str, Any], seal: bool = True) -> None:
         """A clean stop: commits and seals everything, and writes an image. Without `seal`, which takes memory, the next
@@ -97,15 +155,15 @@ class Store:
         self.commit(rotate=True)
         if seal:
             self.seal_all()
-        journal = self.commits.journal
+        journal = self._commits.journal
         stopped = meta | {STOPPED: journal.number}
         image.finish(self.shard, self._manifest, image.write(self.shard, journal.tick, journal.last, arrays, stopped))
 
     def close(self) -> None:
         """Also after an error: nothing more is written."""
         self._thread.shutdown(wait=True)
-        self.texts.close()
-        self.sealing.kill()
-        for file in (self.commits.journal, self.urls, self._manifest):
+        self._texts.close()
+        self._sealing.kill()
+        for file in (self._commits.journal, self._urls, self._manifest):
             file.close()
-        self.lock.release()
+        self._lock.release()

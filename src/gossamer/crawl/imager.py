@@ -106,8 +106,8 @@ class Imager:
         if self._process is not None:
             if self._process.ended:
                 self._take()
-        elif self._store.sealing.segments != self._looked and not self._store.taking_image and self._rested():
-            self._looked = self._store.sealing.segments
+        elif self._store.segments != self._looked and not self._store.taking_image and self._rested():
+            self._looked = self._store.segments
             if replay_seconds(self._store.manifest()) >= WORTH:
                 self._begin()
 
@@ -116,7 +116,7 @@ class Imager:
 
     def _begin(self) -> None:
         self._begun = self._clock.monotonic()
-        settings, lock = config.to_json(self._settings).encode(), self._store.lock.fileno()
+        settings, lock = config.to_json(self._settings).encode(), self._store.lock_fd
         try:
             self._process = Process("gossamer.crawl.imager", [str(self._store.shard)], settings, lock)
         except OSError as error:

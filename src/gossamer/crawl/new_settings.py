@@ -22,9 +22,10 @@ import numpy.typing as npt
 from gossamer import urls
 from gossamer.base.model import PageFlag, State, VerdictFlag
 from gossamer.base.outcomes import Reason
-from gossamer.collection.blocks import PER_BLOCK, BlockFile
+from gossamer.collection.blocks import PER_BLOCK
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.runs import ANOTHER_VERSION, setting_of, settle_run
+from gossamer.collection.store import Store
 from gossamer.crawl.loop import Crawl
 from gossamer.desk.desk import Desk
 from gossamer.harvester.naming import failed_names
@@ -75,7 +76,7 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
     if changed & {*CONCERNED, ANOTHER_VERSION}:
         classes = bool(changed & {*_CLASSES, ANOTHER_VERSION})
         follows = "seeder.follow" in changed
-        found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store.urls, classes, follows)))
+        found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store, classes, follows)))
     if changed & OF_NAMES:
         sites = failed_names(crawl.desk, crawl.clock.wall()).tolist()
         crawl.ask_names_again(sites)
@@ -86,7 +87,7 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
     return found
 
 
-def reconsider(desk: Desk, texts: BlockFile, classes: bool = False, follows: bool = False) -> list[Verdict]:
+def reconsider(desk: Desk, store: Store, classes: bool = False, follows: bool = False) -> list[Verdict]:
     """Verdicts on the pages for which something changes. `classes`: also checks whether pages that are not judged have
     become dynamic, or static. `follows`: `seeder.follow` has changed."""
     page = desk.columns.page
@@ -97,7 +98,7 @@ def reconsider(desk: Desk, texts: BlockFile, classes: bool = False, follows: boo
     verdicts: list[Verdict] = []
     for at in range(0, len(looked_at), _AT_ONCE):
         pages = looked_at[at : at + _AT_ONCE]
-        judged = _judged(desk, pages, texts.read_many(pages), follows)
+        judged = _judged(desk, pages, store.urls(pages), follows)
         for number, (why, becomes) in zip(pages.tolist(), judged, strict=True):
             before = int(reason[number]) if state[number] == State.EXCLUDED else int(Reason.NONE)
             if ours[number] and why != before:

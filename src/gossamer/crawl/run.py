@@ -123,7 +123,7 @@ class _Session:
         if not frugal:
             watch.score_at_end()
         self._voice.doing("writing the image")
-        dumped = snapshot.dump(m.desk, m.store.urls.offsets(), m.store.urls.tail())
+        dumped = snapshot.dump(m.desk, *m.store.urls_end())
         m.store.finish(*dumped, seal=not frugal)
         watch.meter.look(m.clock.wall())
         ended = Ended(ending.value, waits_until(m.desk, m.clock.wall()))
@@ -143,13 +143,13 @@ class _Session:
             killed = "" if m.store.stopped else f"; after a kill, no site is requested before {rest} have passed"
             say(f"resumed: {plural(known, 'page')} known, {plural(visits, 'visit')} made{killed}")
             self._settle()
-            m.crawl.harvest.resume(m.clock.monotonic() - m.store.lock.since)
+            m.crawl.harvest.resume(m.clock.monotonic() - m.store.locked_since)
             watch.take(m.scorer.resume(visits, self._before.scores))
         if m.clock.wall() < EARLIEST:
             wrong = "the system clock shows a time before this program existed: all times will be stored wrongly"
             self._voice.warn("clock", f"{wrong}. Set the clock; the crawl follows it, and marks the wrong times")
         self._plant()
-        m.store.commits.standing = lambda: watch.statistics().to_json()
+        m.store.show(lambda: watch.statistics().to_json())
         m.listener.start()
         if m.listener.complaint:
             say(f"note: {m.listener.complaint}")
@@ -188,14 +188,14 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     stack.callback(names.close)
     web = _workers(desk, store, resumed, voice, stack)
     web.register(names.fileno())
-    store.commits.archive = web
+    store.cover(web)
     bounds = Bounds(request.pages, request.seconds, request.patience)
     crawl = Crawl(desk, store, web, names, clock, bounds, voice.log)
     web.register(crawl.bell.fileno())
     imager = Imager(store, settings, clock)
     weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
     prepares = prepared_for(desk[Pages].policy, settings.manager.weights)
-    scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock.fileno(), prepares)
+    scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock_fd, prepares)
     listener = Listener(desk, store, crawl.harvest, crawl.planner, clock)
     for each in (imager, scorer, listener):
         stack.callback(each.close)
@@ -208,7 +208,7 @@ def _workers(desk: Desk, store: Store, resumed: bool, voice: Voice, stack: ExitS
     descriptors.require_stack()
     settings = _with_connections(desk.settings, limited, voice)
     payloads = _payloads(store, resumed, stack) if settings.collection.revisit_records else None
-    lock_fd, clock = store.lock.fileno(), voice.clock
+    lock_fd, clock = store.lock_fd, voice.clock
     web = Pool(settings, desk.seed, lock_fd, store.shard, store.next_archive, clock, payloads, limited)
     stack.callback(web.close)
     return web
@@ -230,7 +230,7 @@ def _payloads(store: Store, resumed: bool, stack: ExitStack) -> Payloads:
     """The index of archived bodies, filled in the background from earlier runs."""
     payloads = Payloads()
     stack.callback(payloads.close)
-    store.commits.committed = payloads.publish_visits
+    store.tell_visits(payloads.publish_visits)
     if resumed:
         in_background(lambda: payloads.publish_visits(last_bodies(store.shard, REMEMBERED)))
     return payloads

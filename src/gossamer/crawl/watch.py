@@ -162,7 +162,7 @@ class Watch:
         self._poll_scores()
         if m.scorer.begin_if_due(m.desk[Account].visits, self._processor()):
             self._announce_kernels()
-        told = (m.store.sealing.segments, m.imager.made)
+        told = (m.store.segments, m.imager.made)
         if told != self._told:
             self._told = told
             self._voice.event("made", segments=told[0], images=told[1])
@@ -178,7 +178,7 @@ class Watch:
     def _pass_warnings_on(self) -> None:
         m = self._m
         rules = m.desk[Rules].warnings
-        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.sealing.notes, m.crawl.names.warnings, rules):
+        for warnings in (m.scorer.warnings, m.imager.warnings, m.store.notes, m.crawl.names.warnings, rules):
             for warning in warnings:
                 self._voice.warn("warning", warning)
             warnings.clear()

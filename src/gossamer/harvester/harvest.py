@@ -70,7 +70,7 @@ class Harvest:
         self._clocks = QueueClocks(desk, self._queue, clock)
         self._names = SiteNames(desk, self._queue, names, self._clocks)
         self._in_flight, self._outbox = InFlight(), Outbox()
-        context = Context(desk, self._in_flight, self._outbox, self._clocks, store.texts.get, self._queue.without_pages)
+        context = Context(desk, self._in_flight, self._outbox, self._clocks, store.urls_soon, self._queue.without_pages)
         self._errands = Errands(errands, context, self._queue, self._names.enter)
         self._assigner = Assigner(context, self._queue, self._errands)
         self._early, self._next_read = Early(self._queue, self._assigner), -float("inf")
@@ -168,7 +168,7 @@ class Harvest:
             self._ask(taken, begins, times, {})
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
-            self._store.texts.read(self._queue.due(now, READ_AHEAD + 2 * ahead, most))
+            self._store.read_ahead(self._queue.due(now, READ_AHEAD + 2 * ahead, most))
 
     def kept(self) -> int:
         """Requests that the workers keep until their time."""

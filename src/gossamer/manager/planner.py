@@ -161,7 +161,7 @@ class Planner:
             pages = find_unjudged(desk.columns, wall, AT_ONCE)
         arrays = plan.sites, plan.offsets[1:].astype(np.uint32), plan.pages, aside.astype(np.uint32)
         past = Past(self._history.last + 1, wall, known, plan.candidates, *limits, *arrays)
-        return plan, past, Unjudged(pages, self._store.urls.read_many(pages.tolist()) if len(pages) else [])
+        return plan, past, Unjudged(pages, self._store.urls(pages.tolist()) if len(pages) else [])
 
     def _judge(self, unjudged: Unjudged) -> list[Verdict]:
         pages, texts = unjudged

@@ -222,7 +222,7 @@ class Listener:
             page = int(self._desk.columns.known.find(key)[0])
             if page < self._desk.columns.page.count:
                 with contextlib.suppress(GossamerError, IndexError):
-                    if self._store.urls.read(page) == url:
+                    if self._store.url(page) == url:
                         return page
         return NONE
 
@@ -236,7 +236,7 @@ class Listener:
         if no_site(columns, site) or names[site] != name:
             return {"site": None}
         planned = self._harvest.planned(site)
-        texts = self._store.urls.read_many(planned[:QUEUE].tolist())
+        texts = self._store.urls(planned[:QUEUE].tolist())
         return {
             "site": site,
             "standing": site_standing(self._view, self._desk.settings, self._view.issued, wall, site),

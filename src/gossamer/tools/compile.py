@@ -73,7 +73,7 @@ def crawl(folder: Path, policy: str) -> tuple[Path, int]:
         run.plant(["http://a.example/", "http://b.example/"])
         run.run()
         store.commit(rotate=True)
-        while store.sealing.busy:
+        while store.unsealed:
             store.turn()
             time.sleep(0.01)
         return store.shard, desk[Account].visits

@@ -416,7 +416,7 @@ def test_the_desk_and_its_image_report_the_same(tmp_path: Path) -> None:
     assert by_image
     with running(world, []) as (crawl, listener):
         for url, expected in by_image.items():
-            (number,) = (n for n, u in enumerate(crawl.store.urls.read_many(range(8))) if u == url.encode())
+            (number,) = (n for n, u in enumerate(crawl.store.urls(range(8))) if u == url.encode())
             answer = listener.answer(json.dumps({"page": url}).encode())
             assert answer["page"] == number
             assert _timeless(answer["standing"]) == _timeless(expected)
