@@ -283,7 +283,7 @@ class Watch:
             names_fault=m.crawl.names.fault,
             awaited=self._awaited(),
             resources=Resources(
-                open=m.web.open,
+                open=max(0, m.web.open - harvest.kept()),
                 rss=m.memory_used(),
                 cpu_seconds=round(processor, 3),
                 desk_seconds=round(time.process_time() - self._begun.desk_cpu, 3),
