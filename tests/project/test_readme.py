@@ -209,6 +209,7 @@ def with_values(command: str, site: str) -> str:
         "[--json]": "--json",
         "[DIR] [--url URL]": "DIR",
         "[DIR]": "DIR",
+        "[SITE]…": "www.example.org",
         "DIR": "demo-crawl",
         "URL": "http://stonebridge.gossamer.test/",
         "--seeds FILE": "--seeds seeds.txt",
@@ -228,6 +229,8 @@ def test_every_gossamer_command_of_the_manual_works(command: str, crawled: str, 
     np.savez(installed / "small.npz", offsets=np.arange(101) * 2, targets=targets)
     program, *arguments = shlex.split(with_values(command, site))
     assert program == "gossamer"
+    if "--mine" in arguments:
+        well(installed, installed / ".venv" / "bin" / program, "mine", "www.example.org")
     well(installed, installed / ".venv" / "bin" / program, *arguments)
 
 
