@@ -102,7 +102,7 @@ $(VENV)/installed-dev: requirements-lab.lock requirements-dev.lock requirements-
 	@echo "Installing what the tests need ..."
 	@rm -f $(VENV)/without-*
 	@$(PIP) install --no-compile -r requirements-lab.lock -r requirements-dev.lock
-	@$(PIP) install --no-compile --no-deps -r requirements-replay.lock \
+	@$(PIP) install --no-deps -r requirements-replay.lock \
 	  || { echo "no pywb: the tests that replay a crawl are skipped"; touch $(VENV)/without-pywb; }
 	@PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends nginx-light) >/dev/null 2>&1; } \

@@ -193,6 +193,8 @@ def usage() -> list[str]:
 def with_values(command: str, site: str) -> str:
     """The command in a form that can be run here and ends soon."""
     verb = command.split()[1]
+    if "--mine" in command:
+        command = command.replace("DIR", "own-crawl")
     if verb == "crawl" and " URL" in command:
         command = command.replace("DIR", "my-crawl").replace("URL", site) + f" {OURS}"
     elif verb == "crawl":

@@ -223,9 +223,9 @@ def test_every_damaged_table_is_noticed(archived: Path, tmp_path: Path) -> None:
 
 def test_unchecked_reads_the_file_as_it_is(archived: Path) -> None:
     file = next(f for f in find(archived).table("visits"))
-    query = "select count(*) from visits"  # does not touch the middle of the file
+    query = "select count(*) from visits"  # reads the end of the file alone
     before = list(Database(find(archived), config.load(archived / SETTINGS)).query(query).rows)
-    with Flipped(file.path, 4 * file.bytes):
+    with Flipped(file.path, file.bytes):
         opened = Database(find(archived, unchecked=True), config.load(archived / SETTINGS))
         assert list(opened.query(query).rows) == before
         with pytest.raises(GossamerError, match="checksum"):

@@ -191,6 +191,7 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     store.cover(web)
     bounds = Bounds(request.pages, request.seconds, request.patience)
     crawl = Crawl(desk, store, web, names, clock, bounds, voice.log)
+    stack.callback(crawl.bell.close)
     web.register(crawl.bell.fileno())
     imager = Imager(store, settings, clock)
     weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}

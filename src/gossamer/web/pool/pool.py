@@ -298,6 +298,7 @@ class Pool:
         for epoll in (self._epoll, self._urgent):
             if not epoll.closed:
                 epoll.close()
+        self._bell.close()
 
     # --- statistics and archive files ---------------------------------------------------------------------------
 
