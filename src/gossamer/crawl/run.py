@@ -51,6 +51,8 @@ __all__ = ["CrawlRequest", "Report", "Watcher", "run"]
 
 REMEMBERED: Final = 1_000_000
 """How many visits of earlier runs are searched for bodies that are equal to new ones."""
+LOADING: Final = 3.0
+"""Seconds that a start waits for the index of the bodies that earlier runs archived."""
 SHOWN: Final = 20
 """At most this many skipped seeds are shown one by one."""
 _FULL: Final = {
@@ -228,12 +230,12 @@ def _with_connections(settings: Settings, limited: bool, voice: Voice) -> Settin
 
 
 def _payloads(store: Store, resumed: bool, stack: ExitStack) -> Payloads:
-    """The index of archived bodies, filled in the background from earlier runs."""
+    """The index of archived bodies, filled from earlier runs; in the background, if there are many."""
     payloads = Payloads()
     stack.callback(payloads.close)
     store.tell_visits(payloads.publish_visits)
     if resumed:
-        in_background(lambda: payloads.publish_visits(last_bodies(store.shard, REMEMBERED)))
+        in_background(lambda: payloads.publish_visits(last_bodies(store.shard, REMEMBERED)), LOADING)
     return payloads
 
 

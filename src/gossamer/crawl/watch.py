@@ -332,14 +332,17 @@ def check_clock(clock: RealClock, voice: Voice) -> None:
         voice.warn("clock", message, seconds=round(ahead, 3))
 
 
-def in_background(work: Callable[[], None]) -> None:
-    """Runs `work` in a thread. The crawl does not wait for it, and its errors are ignored."""
+def in_background(work: Callable[[], None], patience: float = 0.0) -> None:
+    """Runs `work` in a thread. The crawl waits for it for `patience` seconds at most; its errors are ignored."""
 
     def quietly() -> None:
         with suppress(GossamerError, OSError, ValueError):
             work()
 
-    threading.Thread(target=quietly, daemon=True).start()
+    thread = threading.Thread(target=quietly, daemon=True)
+    thread.start()
+    if patience:
+        thread.join(patience)
 
 
 def cpu_seconds() -> float:
