@@ -9,7 +9,7 @@ from typing import Final
 
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.findings.finding import Finding
-from gossamer.laboratory.reproduce import bandwidth, batches, curves, orders, real, robots
+from gossamer.laboratory.reproduce import bandwidth, batches, curves, freshness, orders, real, robots
 from gossamer.laboratory.reproduce.lab import Lab
 from gossamer.laboratory.reproduce.scheduling import finding as scheduling
 
@@ -86,6 +86,7 @@ NAMES: Final[dict[str, Reproduction]] = {
     "fig-000-6.5": Reproduction("Three sizes of batch; Optimal is overtaken late.", "000, 6.3", curves.fig_000_6_5),
     **{row[0]: _again(*row) for row in _AGAIN},
     "fig-003": Reproduction("Four ways to limit the bandwidth, second by second.", "003, 3", bandwidth.fig_003, False),
+    "freshness": Reproduction("Ten policies of re-visits, by budget.", "2.4.2", freshness.freshness, False),
     "table-001": Reproduction("Dynamic and static scheduling, over sockets.", "001, 3", scheduling.table_001, False),
 }
 

@@ -30,6 +30,10 @@ TITLES: Final = {
     "fig-000-6.5": ("Figure 6.5 of 000: Optimal, Depth, Length, Batch, Partial", "000, figure 6.5, 6.3"),
     "fig-003": ("Figures 1 to 3 of 003: four ways to limit the bandwidth", "003, section 3, figures 1 to 3"),
     "table-001": ("Tables 1 and 2 of 001: dynamic and static scheduling", "001, tables 1 and 2, figures 5 to 7"),
+    "freshness": (
+        "Freshness: policies of re-visits compared",
+        "Thesis, 2.4.2, and the work of Cho and Garcia-Molina that it cites",
+    ),
 }
 """By name of a reproduction: its title, and where the source has it."""
 

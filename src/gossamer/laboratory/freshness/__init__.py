@@ -1,0 +1,1 @@
+"""Pages that change, and a crawler that visits them again within a budget: how fresh each policy keeps its copies."""

@@ -1,0 +1,143 @@
+"""A simulated crawler that visits the pages of a world again: within a budget, by one of the policies.
+
+Every page is fetched when it is born; that visit is free, since this simulation compares re-visits alone. The crawler
+learns from its visits (`changes`, `rates`), or is told the true rates. It chooses a batch of pages at a time, a
+hundredth of all. A page that a visit finds dead leaves the crawl.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gossamer.base.arrays import F64, I64
+from gossamer.laboratory.freshness.worlds import World
+from gossamer.manager.revisits.changes import Changes, Lengths, observe
+from gossamer.manager.revisits.policies import POLICIES, Moment
+from gossamer.manager.revisits.rates import Belief, Prior, believe, fit
+
+BATCHES: Final = 100
+"""Batches in which every page could be visited once."""
+FITTED: Final = 4000
+"""Pages to which the prior is fitted."""
+UNLEARNED: Final = ("uniform", "adaptive")
+"""Policies that need no rates."""
+_SHRINK, _GROW = 0.8, 1.2
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The course of a simulation: one element for each batch."""
+
+    visits: F64
+    """Visits so far, per page of the world."""
+    freshness: F64
+    """Share of the pages whose copy is up to date, or importance of them."""
+    age: F64
+    """Mean seconds since copies became outdated."""
+    prior: Prior
+    starved: float
+    """Share of the pages that were not visited in the second half."""
+    predicted: F64
+    """Predicted probability of a change at each visit of the second half."""
+    changed: F64
+
+    def mean(self, first: float, last: float = np.inf) -> float:
+        """Mean freshness while the visits per page were in this range."""
+        return float(self.freshness[(self.visits >= first) & (self.visits < last)].mean())
+
+
+class Crawler:
+    """The state of the simulated crawler."""
+
+    def __init__(self, world: World, policy: str, budget: float, rates: F64 | None, period: float, seed: int) -> None:
+        pages = world.pages
+        self.world, self._policy, self._budget, self._rates = world, POLICIES[policy], budget, rates
+        self._learns = rates is None and policy not in UNLEARNED
+        self._random = np.random.default_rng(seed)
+        self._changes, self._lengths, self._prior = Changes.none(pages), Lengths(), Prior.of(period)
+        self.last = np.where(world.births == 0, -self._random.random(pages) * min(pages / budget, period), world.births)
+        self.stale = world.next_change(np.arange(pages), np.maximum(self.last, 0.0))
+        self.left = np.ones(pages, bool)
+        """Pages that are not known to be dead."""
+        self._intervals = np.full(pages, pages / budget)
+        self.weights = np.ones(pages)
+        self._belief = self._believed(slice(None))
+
+    def _believed(self, part: slice | I64) -> Belief:
+        if self._rates is not None:
+            rates = self._rates[part]
+            return Belief(np.log(rates).astype(np.float32), np.zeros(len(rates), np.float32))
+        return believe(self._changes.of(part), self._lengths, self._prior)
+
+    def learn_again(self) -> None:
+        """Fits the prior, and believes again."""
+        if self._learns:
+            seen = np.flatnonzero(self._changes.visits)
+            some = self._random.permutation(seen)[:FITTED]
+            if len(some):
+                self._prior = fit(self._changes.of(some), self._lengths, self._prior)
+            self._belief = self._believed(slice(None))
+
+    def visit(self, now: float, count: int, visits: float) -> tuple[I64, F64]:
+        """Visits `count` pages; returns them with the predicted probability that they have changed."""
+        known = np.flatnonzero(self.left & (self.world.births < now))
+        ages = np.maximum(now - self.last[known], 1.0)
+        belief = Belief(self._belief.mean[known], self._belief.spread[known])
+        if self._rates is None:
+            belief = belief.after(ages, self._prior)
+        moment = Moment(belief, self.weights[known], ages, self._budget, visits, self._intervals[known])
+        numbers = self._policy.choose(moment)
+        best = np.argpartition(-numbers, min(count, len(known) - 1))[:count]
+        pages, age = known[best], ages[best]
+        changed = self.stale[pages] <= now
+        predicted = -np.expm1(-belief.rates[best] * age)
+        observe(self._changes, self._lengths, pages, age, changed)
+        self._intervals[pages] *= np.where(changed, _SHRINK, _GROW)
+        self.left[pages[self.world.deaths[pages] <= now]] = False
+        self.last[pages] = now
+        self.stale[pages] = self.world.next_change(pages, np.full(len(pages), now))
+        if self._learns:
+            found = self._believed(pages)
+            self._belief.mean[pages], self._belief.spread[pages] = found
+        return pages, np.stack((predicted, changed))
+
+    @property
+    def prior(self) -> Prior:
+        return self._prior
+
+
+def simulate(
+    world: World,
+    policy: str,
+    budget: float,
+    rates: F64 | None = None,
+    period: float = 60 * 86_400.0,
+    seed: int = 1,
+) -> Result:
+    """Runs from the start of the world to its end. `budget` is visits per second; `rates`, if given, are known to the
+    crawler; `period` is its first guess of the time between two changes."""
+    crawler, pages = Crawler(world, policy, budget, rates, period, seed), world.pages
+    count = max(1, pages // BATCHES)
+    steps = int(world.end * budget / count)
+    course, late, seen = np.empty((3, steps)), np.zeros(pages, bool), list[F64]()
+    for step in range(steps):
+        now = (step + 1) * count / budget
+        chosen, predicted = crawler.visit(now, count, step * count / pages)
+        if step >= steps // 2:
+            late[chosen] = True
+            seen.append(predicted)
+        if step % (BATCHES // 2) == BATCHES // 4:
+            crawler.learn_again()
+        there = crawler.left & (world.births <= now)
+        behind = np.where(there, np.maximum(0.0, now - crawler.stale), 0.0)
+        weights = np.where(there, crawler.weights, 0.0)
+        total = weights.sum()
+        fresh, age = weights[crawler.stale > now].sum() / total, (weights * behind).sum() / total
+        course[:, step] = (step + 1) * count / pages, fresh, age
+    predictions = np.concatenate(seen, axis=1) if seen else np.zeros((2, 0))
+    alive = world.alive(world.end) & (world.births < world.end / 2)
+    starved = float((~late & alive).sum() / max(1, alive.sum()))
+    return Result(course[0], course[1], course[2], crawler.prior, starved, predictions[0], predictions[1])

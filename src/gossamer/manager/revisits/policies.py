@@ -1,0 +1,187 @@
+"""Policies of re-visits, as one table: which copies are asked for again first (thesis 2.4.2, 6.5.3, 7.2.1).
+
+A policy gives each page a number; the pages with the largest numbers are asked for. Policies of the first kind say how
+often each page should be visited, for a budget; its number is the share of its period that has passed, so visits are
+evenly spaced. Policies of the second kind say what a visit is worth now, and need no budget.
+
+    uniform       every page as often as any other
+    proportional  as often as it changes
+    freshness     so that as many copies as possible are up to date (Cho and Garcia-Molina): some pages never
+    age           so that copies are outdated for as short as possible (Cho and Garcia-Molina)
+    harmonic      so that few changes are missed in a row (LambdaCrawl); no page is left out
+    webfountain   freshness at first, then uniform
+    adaptive      the interval shrinks by a fifth with a change, and grows by a fifth without (Nutch)
+    outdated      the copy that is outdated with the highest probability, 1 - e^(-rate t)
+    profit        what a visit adds to the value of the index, w (1 - e^(-gamma rate t))
+    expected      the mean, over what is believed of the rate, of (w / rate) (1 - e^(-rate t) (1 + rate t))
+
+`expected` is the default. At the true rate its number is the price of a visit at which `freshness` would choose just
+this interval (`freshness` is the limit for a constant budget). Its mean over the belief is worth more than its value at
+the mean rate: a page that may change seldom is not given up because it probably changes often.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+
+from gossamer.base.arrays import F32, F64
+from gossamer.manager.revisits.rates import Belief
+
+FIRST: Final = 10.0
+"""Visits of a page, on average, after which `webfountain` visits all pages uniformly."""
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """What a policy knows when it chooses."""
+
+    belief: Belief
+    weights: F64
+    """Importance of each page."""
+    ages: F64
+    """Seconds since the last visit of each page."""
+    budget: float
+    """Visits per second."""
+    visits: float
+    """Visits of a page so far, on average."""
+    intervals: F64
+    """Seconds; the interval that `adaptive` has arrived at."""
+    gamma: float = 1.0
+
+
+def uniform(rates: F64, weights: F64, budget: float) -> F64:
+    return np.full(len(rates), budget / len(rates))
+
+
+def proportional(rates: F64, weights: F64, budget: float) -> F64:
+    found: F64 = budget * rates / rates.sum()
+    return found
+
+
+def for_freshness(rates: F64, weights: F64, budget: float) -> F64:
+    """The frequencies that maximise the mean freshness: (w / rate) h(rate / f) is the same for all pages that are
+    visited at all, with h(x) = 1 - e^-x (1 + x)."""
+    return _allotted(rates, budget, lambda price: _inverse_h(price * rates / weights))
+
+
+def for_age(rates: F64, weights: F64, budget: float) -> F64:
+    """The frequencies that minimise the mean age: (w / rate^2) (x^2 / 2 - h(x)) is the same for all pages."""
+    return _allotted(rates, budget, lambda price: _inverse_k(price * rates * rates / weights))
+
+
+def harmonic(rates: F64, weights: F64, budget: float) -> F64:
+    """LambdaCrawl: f = (-rate + sqrt(rate^2 + 4 w rate / price)) / 2."""
+    low, high = -80.0, 80.0
+    for _ in range(100):
+        price = np.exp((low + high) / 2)
+        found = (np.sqrt(rates * rates + 4 * weights * rates / price) - rates) / 2
+        low, high = ((low + high) / 2, high) if found.sum() > budget else (low, (low + high) / 2)
+    scaled: F64 = found * (budget / found.sum())
+    return scaled
+
+
+def h(x: F64) -> F64:
+    """1 - e^-x (1 + x), also for small x."""
+    small = x < 1e-3
+    return np.where(small, x * x / 2 - x**3 / 3, -np.expm1(-x) - x * np.exp(-x))
+
+
+_X: Final = np.exp(np.linspace(np.log(1e-8), np.log(1e9), 20_001))
+_LOG_X: Final = np.log(_X)
+_LOG_H: Final = np.log(h(_X))
+_LOG_K: Final = np.log(np.where(_X < 1e-2, _X**3 / 3 - _X**4 / 8, _X * _X / 2 - h(_X)))
+
+
+def _inverse_h(values: F64) -> F64:
+    """x with h(x) = value; infinite where value is 1 or more: such a page is not visited."""
+    with np.errstate(divide="ignore"):
+        return np.where(values >= 1, np.inf, np.exp(np.interp(np.log(values), _LOG_H, _LOG_X)))
+
+
+def _inverse_k(values: F64) -> F64:
+    return np.exp(np.interp(np.log(values), _LOG_K, _LOG_X))
+
+
+def _allotted(rates: F64, budget: float, inverse: Callable[[float], F64]) -> F64:
+    """Frequencies rate / x at the price of a visit that uses up the budget."""
+    low, high = -80.0, 80.0
+    for _ in range(100):
+        found = rates / inverse(float(np.exp((low + high) / 2)))
+        low, high = ((low + high) / 2, high) if found.sum() > budget else (low, (low + high) / 2)
+    total = found.sum()
+    return found * (budget / total) if total > 0 else found
+
+
+# --- the expected worth -----------------------------------------------------------------------------------
+
+_MEANS: Final = np.linspace(-16.0, 16.0, 257)
+_SPREADS: Final = np.linspace(0.0, 4.0, 33)
+
+
+def _worths() -> F32:
+    """Mean of h(x) / x where the logarithm of x is normally distributed, by mean and spread."""
+    nodes, weights = np.polynomial.hermite_e.hermegauss(61)
+    x = np.exp(_MEANS[:, None, None] + _SPREADS[:, None] * nodes)
+    with np.errstate(over="ignore", invalid="ignore"):
+        values = np.where(x > 700, 1 / x, h(np.minimum(x, 700)) / x)
+    table: F32 = (values @ (weights / weights.sum())).astype(np.float32)
+    return table
+
+
+_WORTHS: Final = _worths()
+
+
+def worth(belief: Belief, ages: F64) -> F64:
+    """The gain in freshness, in seconds, that a visit now is expected to bring: interpolated in a table."""
+    x = np.clip((belief.mean + np.log(ages) - _MEANS[0]) / (_MEANS[1] - _MEANS[0]), 0, len(_MEANS) - 1.001)
+    y = np.clip(belief.spread / _SPREADS[1], 0, len(_SPREADS) - 1.001)
+    i, j = x.astype(np.intp), y.astype(np.intp)
+    a, b = x - i, y - j
+    low = (1 - b) * _WORTHS[i, j] + b * _WORTHS[i, j + 1]
+    high = (1 - b) * _WORTHS[i + 1, j] + b * _WORTHS[i + 1, j + 1]
+    found: F64 = ages * ((1 - a) * low + a * high)
+    return found
+
+
+# --- the table ---------------------------------------------------------------------------------------------
+
+Frequencies = Callable[[F64, F64, float], F64]
+Choose = Callable[[Moment], F64]
+
+
+def _spaced(frequencies: Frequencies) -> Choose:
+    return lambda moment: moment.ages * frequencies(moment.belief.rates, moment.weights, moment.budget)
+
+
+def _webfountain(moment: Moment) -> F64:
+    return POLICIES["freshness" if moment.visits < FIRST else "uniform"].choose(moment)
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    sentence: str
+    choose: Choose
+    allots: Frequencies | None = None
+    """Visits per second of each page, by rates, weights and budget; None: it judges by the age of the copy."""
+
+
+POLICIES: Final[dict[str, Policy]] = {
+    name: Policy(sentence, choose or _spaced(allots or uniform), allots)
+    for name, sentence, choose, allots in (
+        ("uniform", "Every page as often as any other.", None, uniform),
+        ("proportional", "As often as it changes.", None, proportional),
+        ("freshness", "As many copies as possible are up to date.", None, for_freshness),
+        ("age", "Copies are outdated for as short as possible.", None, for_age),
+        ("harmonic", "Few changes are missed in a row.", None, harmonic),
+        ("webfountain", "Freshness at first, then uniform.", _webfountain, None),
+        ("adaptive", "Shorter intervals after a change, longer ones without.", lambda m: m.ages / m.intervals, None),
+        ("outdated", "The most probably outdated copy.", lambda m: -np.expm1(-m.belief.rates * m.ages), None),
+        ("profit", "What a visit adds to the value of the index.",
+         lambda m: -m.weights * np.expm1(-m.gamma * m.belief.rates * m.ages), None),
+        ("expected", "The expected gain in freshness.", lambda m: m.weights * worth(m.belief, m.ages), None),
+    )
+}  # fmt: skip

@@ -1,0 +1,160 @@
+"""Estimators of the rate of change of pages (thesis 2.1.2), as one table. Rates are changes per second.
+
+    estimator       from                                            source
+    last-modified   comparisons, changes, time since modified       (2.2)
+    comparisons     comparisons, changes, time from first to last   (2.3)
+    corrected       the same                                        Cho and Garcia-Molina 2003: less biased
+    likelihood      `Changes`                                       maximum likelihood for uneven intervals
+    shrunk          `Changes`, and what other pages do              empirical Bayes
+
+`shrunk` is what the crawler uses. The logarithms of the rates of all pages are taken as normally distributed; mean and
+spread of that `Prior` are fitted to the observations of all pages (`fit`). What is believed of one page is then its
+`Belief`: mean and spread of the logarithm of its rate. A page that was visited once has the prior's.
+
+Invariants, each a test of the same name:
+
+- A change never lowers the believed rate.
+- An interval without change never raises the believed rate.
+- A belief returns to the prior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gossamer.base.arrays import F32, F64, Array
+from gossamer.manager.revisits.changes import HABIT, Changes, Lengths
+
+SLOWEST, FASTEST = 1 / (60 * 365 * 86_400.0), 1 / 60.0
+"""Changes per second: a page that changes less often than every sixty years, or more often than every minute, is taken
+for one that does just that."""
+_POINTS: Final = 128
+_LOGS: Final = np.linspace(np.log(SLOWEST), np.log(FASTEST), _POINTS)
+_RATES: Final = np.exp(_LOGS)
+_AT_ONCE: Final = 16_384
+"""Pages whose likelihoods are held at a time: 16 MB."""
+_SMOOTH: Final = np.exp(-0.5 * (np.arange(-6, 7) / 2) ** 2) / np.exp(-0.5 * (np.arange(-6, 7) / 2) ** 2).sum()
+"""A prior is made smooth over a factor of about one and a half in the rate."""
+
+
+class Prior(NamedTuple):
+    """How the rates of all pages are distributed: a probability for each rate of the grid."""
+
+    shares: F64
+
+    @staticmethod
+    def of(period: float) -> Prior:
+        """Before anything is known: pages change once in `period` seconds, give or take a factor of seven."""
+        shares = np.exp(-0.5 * ((_LOGS + np.log(period)) / 2) ** 2)
+        return Prior(shares / shares.sum())
+
+    @property
+    def moments(self) -> tuple[float, float]:
+        """Mean and variance of the logarithms."""
+        mean = float(self.shares @ _LOGS)
+        return mean, float(self.shares @ (_LOGS - mean) ** 2)
+
+    @property
+    def median(self) -> float:
+        """Half of the pages change less often, in changes per second."""
+        return float(np.exp(np.interp(0.5, np.cumsum(self.shares), _LOGS)))
+
+
+class Belief(NamedTuple):
+    """What is believed of each page: mean and standard deviation of the logarithm of its rate."""
+
+    mean: F32
+    spread: F32
+
+    def after(self, ages: F64, prior: Prior) -> Belief:
+        """What is left of the belief after this time without a visit: habits may have changed (`changes.HABIT`)."""
+        left = np.exp(-ages / HABIT)
+        mean, variance = prior.moments
+        spread = np.sqrt(variance + (self.spread.astype(np.float64) ** 2 - variance) * left * left)
+        return Belief((mean + (self.mean - mean) * left).astype(np.float32), spread.astype(np.float32))
+
+    @property
+    def rates(self) -> F64:
+        """The median rate of each page."""
+        return np.exp(self.mean.astype(np.float64))
+
+
+def last_modified(comparisons: Array, changes: Array, unmodified: Array) -> F64:
+    """(2.2), read as `unmodified` in its denominator alone. `unmodified` is the time without change, summed over the
+    comparisons: up to the reported modification where the page changed, else the whole interval."""
+    n, x, t = (np.asarray(each, np.float64) for each in (comparisons, changes, unmodified))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        fewer = (x - 1) - x / (n * np.log1p(-x / n))
+        found = np.where(x >= n, x - 1, fewer) / t
+    return np.where(x == 0, 0.0, found)
+
+
+def comparisons(count: Array, changes: Array, seconds: Array) -> F64:
+    """(2.3): -N log(1 - X/N) / S. Where every comparison found a change it has no value, and `corrected` is used."""
+    n, x, s = (np.asarray(each, np.float64) for each in (count, changes, seconds))
+    with np.errstate(divide="ignore"):
+        plain = -n * np.log1p(-x / n) / s
+    return np.where(x >= n, corrected(n, x, s), plain)
+
+
+def corrected(count: Array, changes: Array, seconds: Array) -> F64:
+    """-log((N - X + 0.5) / (N + 0.5)) / (S / N)."""
+    n, x, s = (np.asarray(each, np.float64) for each in (count, changes, seconds))
+    return -np.log((n - x + 0.5) / (n + 0.5)) * n / s
+
+
+def likelihood(changes: Changes, lengths: Lengths) -> F64:
+    """The most likely rate: the root of  sum over changed intervals of I / (exp(rate I) - 1) = time without change.
+    Where all intervals are of one kind there is no root: one imagined interval of half a day of either kind is added
+    (LambdaLearnAndCrawl adds them everywhere, which raises the rates of pages with few visits by a tenth)."""
+    known, of = changes.changed.astype(np.float64), lengths.seconds
+    low, high = np.full(len(known), np.log(SLOWEST)), np.full(len(known), np.log(FASTEST))
+    half = 43_200.0
+    one_kind = (known.sum(1) == 0) | (changes.unchanged == 0)
+    for _ in range(50):
+        middle = (low + high) / 2
+        rate = np.exp(middle)
+        with np.errstate(over="ignore"):
+            left = (known * (of / np.expm1(rate[:, None] * of))).sum(1) + one_kind * half / np.expm1(rate * half)
+        above = left > changes.unchanged + one_kind * half
+        low, high = np.where(above, middle, low), np.where(above, high, middle)
+    found: F64 = np.exp((low + high) / 2)
+    return found
+
+
+def believe(changes: Changes, lengths: Lengths, prior: Prior) -> Belief:
+    """The belief about each page: mean and spread of `_posteriors`."""
+    pages = len(changes.unchanged)
+    mean, spread = np.empty(pages, np.float32), np.empty(pages, np.float32)
+    for part, found in _posteriors(changes, lengths, prior):
+        first, second = found @ _LOGS, found @ (_LOGS * _LOGS)
+        mean[part] = first
+        spread[part] = np.sqrt(np.maximum(second - first * first, 1e-4))
+    return Belief(mean, spread)
+
+
+def fit(changes: Changes, lengths: Lengths, prior: Prior, rounds: int = 6) -> Prior:
+    """The prior that explains the observations of these pages better, by expectation and maximisation, made smooth.
+    Called again and again with what was found before, it converges; a few thousand pages are enough."""
+    for _ in range(rounds):
+        total = sum(found.sum(0) for _, found in _posteriors(changes, lengths, prior))
+        smooth = np.convolve(np.pad(total / len(changes.unchanged), len(_SMOOTH) // 2, "edge"), _SMOOTH, "valid")
+        smooth = np.maximum(smooth, 1e-6)
+        prior = Prior(smooth / smooth.sum())
+    return prior
+
+
+def _posteriors(changes: Changes, lengths: Lengths, prior: Prior) -> Iterator[tuple[slice, F64]]:
+    """The probability of each rate of the grid for each page, some thousand pages at a time: prior times likelihood."""
+    of_class, of_prior = np.log(-np.expm1(-np.outer(lengths.seconds, _RATES))), np.log(prior.shares)
+    for at in range(0, len(changes.unchanged), _AT_ONCE):
+        part = slice(at, at + _AT_ONCE)
+        found = changes.changed[part].astype(np.float64) @ of_class + of_prior
+        found -= changes.unchanged[part, None].astype(np.float64) * _RATES
+        found -= found.max(1, keepdims=True)
+        np.exp(found, out=found)
+        found /= found.sum(1, keepdims=True)
+        yield part, found
