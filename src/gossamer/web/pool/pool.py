@@ -295,9 +295,8 @@ class Pool:
         self._warcs.close()
         if self._limiter is not None:
             self._limiter.close()
-        for epoll in (self._epoll, self._urgent):
-            if not epoll.closed:
-                epoll.close()
+        self._epoll.close()
+        self._urgent.close()
         self._bell.close()
 
     # --- statistics and archive files ---------------------------------------------------------------------------
