@@ -18,6 +18,7 @@ from gossamer.config.settings import Settings
 from gossamer.robots import Rules
 from gossamer.webs.checker import Fault, PolitenessLimits, Request, check
 from gossamer.webs.checker import report as report_module
+from gossamer.webs.checker.limits import MOST_SLOWED
 from gossamer.webs.checker.logs import by_start
 from gossamer.webs.checker.robots import DOUBTFUL, Origin, RobotsAnswer
 from tests.support.timing import takes_less
@@ -90,10 +91,10 @@ class Crawler:
         self.log.append(request)
         self.slack.append(extra)
         slows = status == 429 or status >= 500 or (status == 402 and target != "/robots.txt")
-        site.slow = site.slow * 2 if slows else max(1.0, site.slow * 0.9)
+        site.slow = min(site.slow * 2, MOST_SLOWED) if slows else max(1.0, site.slow * 0.9)
         if target == "/robots.txt":
             self.learn(site, request)
-        wait = max(5.0, site.delay)
+        wait = max(5.0, 0.0 if site.left else site.delay)  # too long a delay is not waited for: the site is left
         site.due = end + max(wait * site.slow, 10.0 * took, retry or 0.0)
         self.due[address], self.due[domain] = end + 0.5, end + 0.25
 

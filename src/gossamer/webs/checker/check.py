@@ -92,7 +92,7 @@ class _Site:
     slow: float = 1.0
     """The least factor by which its wait is multiplied."""
     granted: float = FOREVER
-    """The wait before its last request: the robots.txt of another of its origins is requested at that pace."""
+    """The wait before its last request: the first robots.txt of another of its origins is requested at that pace."""
     patience: list[tuple[float, float, Request]] = field(default_factory=list)
     """Retry-Afters: when each ends, until when it is known, and its answer. A Retry-After that another one outlasts is
     not kept."""
@@ -157,7 +157,7 @@ class _Judge:
         gap = request.start - last.end
         delay = origin.delay(limits)
         wait, pause = origin.wait(limits), max(limits.pause, delay)
-        if request.is_robots:
+        if request.is_robots and origin.certain is None:
             wait = min(wait, site.granted)
         site.granted = wait
         in_turn = wait - gap > self._epsilon

@@ -77,12 +77,17 @@ class Origin:
     """Doubtful answers since the last certain one, in order."""
     good: RobotsAnswer | None = None
     """The last readable answer."""
+    delaying: list[Rules] = field(default_factory=lambda: [Rules.parse(b"", "")])
+    """The rules whose Crawl-delay may be in force: the certain ones, or none at all, then the doubtful ones in order. A
+    failure leaves them as they were."""
     failing: float | None = None
     """The start of the current series of failures; None: there is none."""
 
     def hear(self, said: RobotsAnswer, is_certain: bool) -> None:
         if said.rules is not None:
             self.good, self.failing = said, None
+            kept = [self.delaying[0], *self.delaying[1:][1 - DOUBTFUL :]]
+            self.delaying = [said.rules] if is_certain else [*kept, said.rules]
         elif self.failing is None:
             self.failing = said.answer.start
         if is_certain:
@@ -92,17 +97,13 @@ class Origin:
 
     def delay(self, limits: PolitenessLimits) -> float:
         """The Crawl-delay that the crawl certainly knows and honours; 0: none."""
-        if self.certain is None:
-            return 0.0
-        delays = [_delay(said) for said in (self.certain, *self.doubtful)]
+        delays = (rules.delay or 0.0 for rules in self.delaying)
         return min(delay if delay <= limits.max_delay else 0.0 for delay in delays)
 
     def wait(self, limits: PolitenessLimits) -> float:
-        """The least wait that an answer which may be in force grants: a Crawl-delay that names the crawler may be
-        shorter than the usual wait."""
-        said = [each for each in (self.certain, *self.doubtful) if each is not None]
-        waits = [_wait(each, limits) for each in said]
-        return min(waits if self.certain is not None else [*waits, limits.wait])
+        """The least wait that rules which may be in force grant: a Crawl-delay that names the crawler may be shorter
+        than the usual wait."""
+        return min(_wait(rules, limits) for rules in self.delaying)
 
     def judge(self, request: Request, limits: PolitenessLimits) -> tuple[Fault, Request | None] | None:
         """The rule that a page breaks, if no answer that may be in force allows it, and the last answer."""
@@ -125,18 +126,13 @@ class Origin:
         return _forbids(said, request, limits)
 
 
-def _delay(said: RobotsAnswer) -> float:
-    return (said.rules.delay or 0.0) if said.rules else 0.0
-
-
-def _wait(said: RobotsAnswer, limits: PolitenessLimits) -> float:
-    named = said.rules is not None and said.rules.named
-    delay = _delay(said)
-    usual = min(limits.wait, limits.address_wait) if named else limits.wait
+def _wait(rules: Rules, limits: PolitenessLimits) -> float:
+    usual = min(limits.wait, limits.address_wait) if rules.named else limits.wait
+    delay = rules.delay or 0.0
     return max(usual, delay if delay <= limits.max_delay else 0.0)
 
 
 def _forbids(said: RobotsAnswer, request: Request, limits: PolitenessLimits) -> Fault | None:
     if said.rules is None or not said.rules.allows(request.target):
         return Fault.FORBIDDEN
-    return Fault.DELAY_TOO_LONG if _delay(said) > limits.max_delay else None
+    return Fault.DELAY_TOO_LONG if (said.rules.delay or 0.0) > limits.max_delay else None
