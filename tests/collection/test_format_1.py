@@ -13,7 +13,7 @@ from gossamer import config
 from gossamer.base.clock import VirtualClock
 from gossamer.base.model import State
 from gossamer.collection import manifest
-from gossamer.collection.journal.effects import SECTION, Effects, _older
+from gossamer.collection.journal.effects import _CHANGES, SECTION, Effects, _older
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.tables import seal
 from gossamer.crawl.open import open_collection
@@ -48,17 +48,20 @@ def test_a_collection_of_format_1_opens_with_all_its_contents(collection: Path) 
 
 
 @pytest.mark.parametrize(
-    ("section", "counts"), [(19, {"counted": 14, "texts": 12}), (20, {"counted": 14})], ids=["preferences", "traps"]
+    ("section", "counts"),
+    [(19, {"counted": 14, "texts": 12}), (20, {"counted": 14}), (21, {})],
+    ids=["preferences", "traps", "changes"],
 )
 def test_a_journal_without_newer_sections_can_be_read(section: int, counts: dict[str, int]) -> None:
     effects = small_effects(random.Random(5), 3, 10, status=200)
     effects.visits["counted"][:, 14:] = 0
+    effects.visits["lifetime"] = effects.visits["change"] = 0
     whole = effects.encode()
-    old = _older((), **counts)
+    old = _older(_CHANGES, **counts)
     visits = np.zeros(len(effects.visits), old)
     for name in old.names or ():
         visits[name] = effects.visits[name][:, : counts[name]] if name in counts else effects.visits[name]
-    at = whole.index(SECTION.pack(21, effects.visits.nbytes))
+    at = whole.index(SECTION.pack(22, effects.visits.nbytes))
     end = at + SECTION.size + effects.visits.nbytes
     before = whole[:at] + SECTION.pack(section, visits.nbytes) + visits.tobytes() + whole[end:]
     assert Effects.decode(before).encode() == whole

@@ -342,8 +342,8 @@ def test_the_presets_of_the_manual_are_those_of_the_code() -> None:
 
 
 def test_the_number_of_outcomes_is_as_the_readme_says() -> None:
-    assert len(Outcome) == 23
-    assert "one of twenty-three outcomes" in DOCS["README.md"].read_text()
+    assert len(Outcome) == 24
+    assert "one of twenty-four outcomes" in DOCS["README.md"].read_text()
 
 
 def test_the_log_format_of_the_manual_is_the_one_that_is_read() -> None:

@@ -179,6 +179,18 @@ class VisitFlag(IntFlag):
     """The bandwidth limit slowed the transfer: the server is at least as fast as the visit says."""
 
 
+class Change(IntEnum):
+    """What a visit found, compared with the version of the page that was seen before."""
+
+    UNKNOWN = 0
+    """Not compared: it is the first version, the version before is not known, or the visit brought none."""
+    NONE = 1
+    """The server says so (304), or body, or text and links, are the same."""
+    MINOR = 2
+    """Only dates or numbers differ, or so little that the sketches are almost the same."""
+    MAJOR = 3
+
+
 class Ask(IntEnum):
     """What an assignment requests."""
 
@@ -229,6 +241,8 @@ VISIT: Final = np.dtype(
         ("links", "<u4"),  # links that crossed
         ("retry_after", "<f4"),  # seconds from the end; negative = not given
         ("delay", "<f4"),  # Crawl-delay of robots.txt; negative = not given
+        ("lifetime", "<f4"),  # seconds for which the server calls its answer fresh (RFC 9111); 0 = not given
+        ("change", "u1"),  # Change
         ("warc_file", "<u2"),
         ("warc_offset", "<u8"),  # of the response record
         ("warc_end", "<u8"),  # length of the file after this visit's records; 0 = nothing written

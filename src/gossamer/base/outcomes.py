@@ -51,6 +51,7 @@ class Outcome(Worded):
     PAYMENT_REQUIRED = 20
     CHALLENGED = 21
     SOFT_404 = 22
+    NOT_MODIFIED = 23
 
     @property
     def sentence(self) -> str:
@@ -137,6 +138,7 @@ TREATMENTS: Final = {
         "The server demands proof that a person requests the page, such as a CAPTCHA; none is given.", ends=5),
     Outcome.SOFT_404: Treatment(
         "The server responds as it does for a page that does not exist, or redirects many pages to the same URL."),
+    Outcome.NOT_MODIFIED: Treatment("The page is the same as when it was last fetched (304); nothing was sent."),
 }
 # fmt: on
 

@@ -102,6 +102,8 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
         len(gathered.links),
         wait,
         -1.0 if rules.delay is None else rules.delay,
+        0.0,
+        0,
         file,
         offset,
         end,

@@ -45,7 +45,7 @@ _NONE, _REDIRECT = np.uint32(NONE), int(LinkKind.REDIRECT)
 _PENDING, _WAITING = int(State.PENDING), int(State.WAITING)
 _DONE, _EXCLUDED = int(State.DONE), int(State.EXCLUDED)
 _DEPTH, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
-_UNLISTED = int(Reason.UNLISTED)
+_UNLISTED, _NOT_MODIFIED = int(Reason.UNLISTED), int(Outcome.NOT_MODIFIED)
 _OPEN: Final[int] = np.uint8(State.PENDING)  # type: ignore[assignment]
 _NO_REASON: Final[int] = np.uint8(0)  # type: ignore[assignment]
 _LONGEST: Final = float(LONGEST_PAUSE)
@@ -157,7 +157,8 @@ def _learn(
 def _conclude(pages: PageArrays, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
     """Sets the state of a visited page: WAITING for its next try, or DONE."""
     _count(pages, counts, page, -1)
-    pages.outcome[page] = outcome
+    if outcome != _NOT_MODIFIED:  # the outcome stays that of the copy
+        pages.outcome[page] = outcome
     again = _TRANSIENT[outcome] and pages.tries[page] + 1 < tries
     pages.tries[page] = min(pages.tries[page] + 1, 255) if _TRANSIENT[outcome] else 0
     if not (again and pages.state[page] == _EXCLUDED):

@@ -230,7 +230,9 @@ class _Id(IntEnum):
     """Without preferences: read, not written."""
     VISITS_3 = 20
     """Without traps: read, not written."""
-    VISITS = 21
+    VISITS_4 = 21
+    """Without changes: read, not written."""
+    VISITS = 22
     HINTS = 40
     HINTED_BY = 41
 
@@ -246,10 +248,12 @@ def _older(without: tuple[str, ...] = (), **counts: int) -> np.dtype[np.void]:
     )
 
 
+_CHANGES: Final = ("lifetime", "change")
 _OLDER: Final = {
-    _Id.VISITS_1: _older(("sketch", "payload", "seen"), counted=13, texts=10),
-    _Id.VISITS_2: _older(counted=14, texts=12),
-    _Id.VISITS_3: _older(counted=14),
+    _Id.VISITS_1: _older(("sketch", "payload", "seen", *_CHANGES), counted=13, texts=10),
+    _Id.VISITS_2: _older(_CHANGES, counted=14, texts=12),
+    _Id.VISITS_3: _older(_CHANGES, counted=14),
+    _Id.VISITS_4: _older(_CHANGES),
 }
 """Layouts of visits in older journals."""
 

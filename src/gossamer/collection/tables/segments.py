@@ -42,6 +42,7 @@ from gossamer.base.model import (
     VISIT,
     VISIT_TEXTS,
     Ask,
+    Change,
     Counted,
     LinkKind,
     Outcome,
@@ -126,6 +127,8 @@ class Shape:
             Column("sketch", "sketch", Plain(0)),
             Column("payload", "payload", forms.Raw(20)),
             *(_counted(c) for c in Counted if c >= Counted.TRAP),
+            Column("lifetime", "lifetime", Plain(0)),
+            Column("change", "change", Word(Change)),
         ]
         self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
         self.origins = _plain("site", "port", "secure")

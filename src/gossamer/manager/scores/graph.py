@@ -29,7 +29,7 @@ from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.rank.rows import MappedRows, encode, open_rows
 
 GRAPH: Final = "graph"
-_FINAL: Final = np.array([o not in TRANSIENT | BACK_AS_BEFORE for o in Outcome])
+_FINAL: Final = np.array([o not in TRANSIENT | BACK_AS_BEFORE | {Outcome.NOT_MODIFIED} for o in Outcome])
 
 
 @dataclass(frozen=True, slots=True)

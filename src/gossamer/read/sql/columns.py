@@ -117,6 +117,10 @@ address VARCHAR IP address that was requested.
 detail VARCHAR What went wrong, in words, or why the page is a soft 404.
 retry_after FLOAT Seconds to wait, as requested by the server.
 delay FLOAT Crawl-delay of robots.txt, in seconds.
+lifetime FLOAT Seconds for which the server calls its answer fresh (Cache-Control, Expires, Age); null if it says
+  nothing.
+change VARCHAR What the visit found, compared with the version seen before: none, minor or major; unknown if there is
+  nothing to compare.
 rules BLOB Rules of robots.txt, compiled.
 sitemaps VARCHAR Sitemaps named by robots.txt, or by a sitemap index.
 start DOUBLE Start of the request, by the monotonic clock.
