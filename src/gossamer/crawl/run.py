@@ -51,7 +51,7 @@ __all__ = ["CrawlRequest", "Report", "Watcher", "run"]
 
 REMEMBERED: Final = 1_000_000
 """How many visits of earlier runs are searched for bodies that are equal to new ones."""
-LOADING: Final = 3.0
+LOADING: Final = 10.0
 """Seconds that a start waits for the index of the bodies that earlier runs archived."""
 SHOWN: Final = 20
 """At most this many skipped seeds are shown one by one."""
