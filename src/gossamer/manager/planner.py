@@ -4,8 +4,8 @@ The next plan is begun when something has changed and the sites left in the curr
 connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve). The
 duration of the first plan of a process does not count: it may include compiling the kernels. When fewer requests are in
 flight than `harvester.least_connections`, the current plan ends even if its sites have work left, and sooner: after
-five times its duration (4.4). A new plan replaces the old plan: pages that were not requested go back, and nothing is
-counted against them.
+five times its duration (4.4). If all sites that have pages have work already, a plan is made once per `RENEW`. A new
+plan replaces the old plan: pages that were not requested go back, and nothing is counted against them.
 """
 
 from __future__ import annotations
@@ -31,6 +31,9 @@ from gossamer.manager.value import TOTAL, Value
 
 PAUSE: Final = 0.25
 """Minimum seconds between plans."""
+RENEW: Final = 1.0
+"""Minimum seconds between plans while no site has pages but those that have work already: such a plan fills no
+connection, it only brings a better order."""
 AT_ONCE: Final = 20_000
 """Maximum number of pages judged at a time."""
 
@@ -71,7 +74,7 @@ class Planner:
         self._running: Future[tuple[Plan, Past, Unjudged]] | None = None
         self._not_before = self._soonest = 0.0
         self._taken = False
-        self._begun = 0.0
+        self._begun, self._renewed = 0.0, -np.inf
         self.stale = True
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
@@ -103,9 +106,12 @@ class Planner:
         if now < (self._soonest if few else self._not_before):
             return
         self._soonest = self._not_before = now + PAUSE
-        if few or busy_sites(now + self._horizon) < self._desk.settings.harvester.connections:
+        busy = busy_sites(now + self._horizon)
+        if not few and busy >= self._desk.settings.harvester.connections:
+            return
+        if now >= self._renewed + RENEW or self._open_sites(wall) > busy:
             self.stale = False
-            self._begun = wall
+            self._begun, self._renewed = wall, now
             self._running = self._thread.submit(self._make, wall)
             self._running.add_done_callback(lambda _: self._ring())
 
@@ -138,6 +144,13 @@ class Planner:
 
     def close(self) -> None:
         self._thread.shutdown(wait=True)
+
+    def _open_sites(self, wall: float) -> int:
+        """Number of sites that have pending pages and are not suspended."""
+        site = self._desk.columns.site
+        used = slice(0, site.count)
+        suspended = is_suspended(site.refused[used], site.next[used], wall + self._horizon)
+        return int(np.count_nonzero((site.pending[used] > 0) & ~suspended))
 
     def _few(self, in_flight: int) -> bool:
         harvester = self._desk.settings.harvester
