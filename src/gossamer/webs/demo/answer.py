@@ -87,12 +87,15 @@ class DemoAnswers:
         self._kept: dict[tuple[int, str, bool], DemoAnswer] = {}
         self._bytes = 0
         self._most = cache_bytes
+        self.given = 0
+        """How often `get` was called."""
 
     def made(self) -> dict[tuple[int, str, bool], DemoAnswer]:
         """The cached answers, by site, target and whether they are compressed."""
         return dict(self._kept)
 
     def get(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
+        self.given += 1
         if site.features.session:
             target = without_session(site, target)
         key = (site.number, target, gzip and not (site.features.session or site.http.old))

@@ -28,6 +28,8 @@ from gossamer.webs.demo.web import DemoWeb
 
 FLUSH: Final = 0.1
 SEND_BUFFER: Final = 1_000_000
+AHEAD: Final = 8
+"""Pages that are made ahead for each request."""
 
 Ready = Callable[[int], None]
 """Called with the port once all sockets listen."""
@@ -122,11 +124,16 @@ def _context(certificate: Certificate) -> ssl.SSLContext:
 
 
 async def make_ahead(answers: DemoAnswers) -> None:
-    """Makes all pages in the background, one at a time, so that most requests find theirs ready."""
+    """Makes all pages in the background, one at a time, so that most requests find theirs ready; not many more than
+    were requested, so that a short crawl does not pay for all of them."""
     if answers.bulk is None:
+        made = 0
         for site in (s for s in answers.web.all_sites if s.down is Down.NO):
             for target in answers.web.layout(site.number).target:
+                while made > AHEAD * (answers.given - made):
+                    await asyncio.sleep(FLUSH)
                 answers.get(site, target, gzip=True)
+                made += 1
                 await asyncio.sleep(0)
 
 
