@@ -27,6 +27,7 @@ from gossamer.laboratory.findings.finding import (
     compared,
     from_json,
 )
+from tests.support.paths import ROOT
 
 NASTY = '<script>alert("x")</script> & $x_1$ | \'=1'
 ROWS = [("opic", 0.6709, 0.6829), ("breadth-first", 0.6424, None), ("own", None, 0.7)]
@@ -140,7 +141,7 @@ def test_without_matplotlib_the_error_names_the_cure(monkeypatch: pytest.MonkeyP
     for ask in (plot.check, lambda: plot.as_svg(CURVES), lambda: folder.prepare(tmp_path / "new")):
         with pytest.raises(GossamerError) as raised:
             ask()
-        assert raised.value.cure == "pip install 'gossamer[lab]'"
+        assert raised.value.cure == f"{sys.executable} -m pip install '{ROOT}[lab]'"
 
 
 # --- pages and folders ---------------------------------------------------------------------------------------

@@ -9,6 +9,9 @@
 The command line prints `message` and, on a line of its own, `cure`. Nothing else decides the exit code.
 """
 
+import sys
+from pathlib import Path
+
 
 class GossamerError(Exception):
     exit_code = 1
@@ -37,3 +40,10 @@ class Unread(GossamerError):
 
     def __init__(self) -> None:
         super().__init__("")
+
+
+def to_install(extra: str) -> str:
+    """The command that installs an extra: of the clone that this code runs from, or of the installed package."""
+    clone = Path(__file__).parents[3]
+    what = str(clone) if (clone / "pyproject.toml").is_file() else "gossamer"
+    return f"{sys.executable} -m pip install '{what}[{extra}]'"

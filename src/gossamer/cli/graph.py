@@ -39,6 +39,7 @@ def make(out: Path, pages: int, links: float, random_seed: int, as_json: bool) -
     from gossamer.laboratory.graphs.make import make as made
 
     webgraph.check_name(out)
+    _compile()
     print(f"generating {pages:,} pages …", file=sys.stderr)
     web = made(pages, links, random_seed, out.stem)
     webgraph.save(out, web)
@@ -62,6 +63,7 @@ def show(place: Path, as_json: bool) -> None:
 
     print(f"reading {place} …", file=sys.stderr)
     web = open_graph(place)
+    _compile()
     print("computing its statistics …", file=sys.stderr)
     measured = figures.figures(web)
     print(for_json({"name": web.name, **figures.as_plain(measured)}) if as_json else "\n".join(figure_lines(measured)))
@@ -113,6 +115,7 @@ def rank(place: Path, top: int, as_json: bool) -> None:
     def step(what: str) -> None:
         print(f"{what} …", file=sys.stderr, flush=True)
 
+    _compile()
     if is_collection(place):
         settings = config.load(place / SETTINGS)
         analysed = analyse.analyse_collection(place, merit_weights(Value.of(settings.manager).weights), step)
@@ -125,6 +128,12 @@ def rank(place: Path, top: int, as_json: bool) -> None:
     print(for_json(summary) if as_json else "\n".join(_lines(summary)))
     if is_collection(place) and not as_json:
         print(f'Stored with {place}: gossamer sql {place} "select url, pagerank, part from pages"')
+
+
+def _compile() -> None:
+    from gossamer.cli.options import compile_kernels
+
+    compile_kernels(sys.stderr)
 
 
 def _hosts(place: Path, settings: Settings, sites: Array) -> list[str]:

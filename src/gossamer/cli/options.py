@@ -36,14 +36,15 @@ def speed_of(option: str, text: str | None) -> float:
     return float(speed)
 
 
-def compile_laboratory(stream: TextIO) -> None:
-    """Compiles the kernels of the laboratory, if they are not compiled yet, and says so."""
-    from gossamer.base.compiled import LABORATORY
+def compile_kernels(stream: TextIO) -> None:
+    """Compiles the kernels of link scores and of the laboratory, if they are not compiled yet, and says so."""
+    from gossamer.base.compiled import LABORATORY, SCORES
     from gossamer.base.compiling import compile_ahead
     from gossamer.cli.progress import Progress
 
     with Progress(stream) as progress:
-        compile_ahead(LABORATORY, progress.doing, progress.say)
+        for group in (SCORES, LABORATORY):
+            compile_ahead(group, progress.doing, progress.say)
 
 
 def strategies_of(names: Sequence[str]) -> list[str]:

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 def compare(folder: Path, strategy: tuple[str, ...], out: Path | None, random_seed: int, as_json: bool) -> None:
     """Compare the crawl in DIR with its simulation on the graph that it found (PageRank by pages and by time), and with
     the shortest possible time."""
-    from gossamer.cli.options import compile_laboratory, strategies_of
+    from gossamer.cli.options import compile_kernels, strategies_of
 
     names = strategies_of(strategy)
     from gossamer.cli.progress import Progress
@@ -42,7 +42,7 @@ def compare(folder: Path, strategy: tuple[str, ...], out: Path | None, random_se
 
     if out is not None:
         target.prepare(out)
-    compile_laboratory(sys.stderr)
+    compile_kernels(sys.stderr)
     with Progress(sys.stderr) as progress, Bench(show=progress.doing) as bench:
         crawled = read(folder)
         finding = compared(crawled, bench, names or [crawled.policy], random_seed)
@@ -86,7 +86,7 @@ def reproduce(
         for each, reproduction in NAMES.items():
             print(f"{each:<14} {reproduction.sentence} ({reproduction.source})")
         return
-    from gossamer.cli.options import compile_laboratory
+    from gossamer.cli.options import compile_kernels
     from gossamer.cli.progress import Progress
     from gossamer.laboratory import Bench
     from gossamer.laboratory.findings import folder
@@ -98,7 +98,7 @@ def reproduce(
     if out is not None:
         folder.prepare(out)
     findings = []
-    compile_laboratory(sys.stderr)
+    compile_kernels(sys.stderr)
     with Progress(sys.stderr) as progress, Bench(show=progress.doing) as bench:
         crawls = Crawls(collection, out / "crawls" if out else None, show=progress.doing)
         try:

@@ -71,7 +71,7 @@ def simulate(
     as_json: bool,
 ) -> None:
     """Simulate crawls of a graph, or of the graph of a collection: which strategy collects PageRank first, and when."""
-    from gossamer.cli.options import compile_laboratory, pages_of, speed_of, strategies_of, time_of
+    from gossamer.cli.options import compile_kernels, pages_of, speed_of, strategies_of, time_of
 
     names = strategies_of(strategy)
     seconds, rest, speed = time_of("--wait", wait), time_of("--pause", pause), speed_of("--bandwidth", bandwidth)
@@ -100,7 +100,7 @@ def simulate(
     )
     scenario = changed(scenario, changes)
     subject = Subject(web, seed=random_seed)
-    compile_laboratory(sys.stderr)
+    compile_kernels(sys.stderr)
     with Progress(sys.stderr) as progress, Bench(show=progress.doing) as bench:
         found = bench.run(subject, [Job(name, scenario, order is not None) for name in names])
     if order is not None:

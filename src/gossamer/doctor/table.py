@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from gossamer.base.errors import to_install
 from gossamer.doctor import collection, line, machine, package
 from gossamer.doctor.check import Check
 
@@ -75,7 +76,7 @@ CHECKS: Final = (
         "kernels", package.kernels, "Nothing has to be mended. To compile them now: python -m gossamer.tools.compile"
     ),
     Check("cache", package.cache, "Make the folder writable, or set XDG_CACHE_HOME to one that is."),
-    Check("extras", package.extras, "Install what you need: pip install 'gossamer[lab]'"),
+    Check("extras", package.extras, f"Install what you need: {to_install('lab')}"),
 )
 """Of this machine."""
 

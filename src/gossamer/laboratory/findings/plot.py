@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final
 
-from gossamer.base.errors import GossamerError
+from gossamer.base.errors import GossamerError, to_install
 from gossamer.base.escape import for_screen
 from gossamer.laboratory.findings.finding import Plot, Series
 
@@ -90,7 +90,7 @@ def _library() -> Iterator[None]:
     try:
         yield
     except ImportError as error:
-        raise GossamerError(f"plots need matplotlib: {error}", "pip install 'gossamer[lab]'") from error
+        raise GossamerError(f"plots need matplotlib: {error}", to_install("lab")) from error
 
 
 def _fill(axes: Axes, plot: Plot) -> None:
