@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import tempfile
 import threading
 from pathlib import Path
@@ -11,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.base.errors import GossamerError
+from gossamer.base.errors import GossamerError, StorageError
 from gossamer.collection.blocks import CACHED, PER_BLOCK, BlockFile
 
 
@@ -123,6 +125,20 @@ def test_damaged_and_torn_files_are_reported_by_name(tmp_path: Path) -> None:
     path.write_bytes(b"something else than texts")
     with pytest.raises(GossamerError, match="not a block file"):
         BlockFile(path)
+
+
+def test_a_disk_that_cannot_be_read_is_reported_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = BlockFile(tmp_path / "a.blocks")
+    file.append(urls(PER_BLOCK))
+
+    def fail(*_: object) -> bytes:
+        raise OSError(errno.EIO, os.strerror(errno.EIO))
+
+    monkeypatch.setattr(os, "pread", fail)
+    with pytest.raises(StorageError, match=r"cannot read .*a\.blocks") as raised:
+        file.read(1)
+    assert "dmesg" in raised.value.cure
+    file.close()
 
 
 def test_an_unknown_number_is_refused(tmp_path: Path) -> None:

@@ -161,7 +161,8 @@ class BlockFile:
     def _block(self, block: int, offsets: Offsets) -> tuple[bytes, int]:
         """The uncompressed contents of a block, and their form."""
         start, end = int(offsets[block]), int(offsets[block + 1])
-        raw = os.pread(self._fd, end - start, start)
+        with disk.naming("read", self.path):
+            raw = os.pread(self._fd, end - start, start)
         body, form = _body(raw)
         if body is None:
             raise GossamerError(f"{self.path} is damaged at byte {start}", "Repair it: gossamer verify DIR --repair")
