@@ -325,6 +325,15 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 COMMANDS: Final[dict[str, list[list[str]]]] = {
     "crawl": [["DIR/crawl", "--set", WORST], ["DIR/crawl", "--for", WORST]],  # see also the fixture
+    "add": [["DIR/crawl", WORST], ["DIR/crawl", ROOT + WORST], ["DIR/crawl", ROOT, "--json"], ["DIR/crawl", "--now"]],
+    "again": [
+        ["DIR/crawl", "--url", WORST],
+        ["DIR/crawl", "--site", WORST],
+        ["DIR/crawl", "--outcome", WORST],
+        ["DIR/crawl", "--where", WORST],
+        ["DIR/crawl", "--site", HOST, "--json"],
+        ["DIR/crawl"],
+    ],
     "status": [["DIR/crawl"], ["DIR/crawl", "--json"], ["DIR/" + WORST.replace("/", "")]],
     "explain": [
         *(["DIR/crawl", ROOT.rstrip("/") + link, *more] for link in ("/", *LINKS[:5]) for more in ((), ("--json",))),

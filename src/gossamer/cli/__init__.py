@@ -23,9 +23,11 @@ from gossamer.cli.mine import mine
 from gossamer.cli.query import explain, sql, status
 from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.simulate import simulate
+from gossamer.cli.steer import add, again
 from gossamer.cli.web import check, web
 
-_OF_COLLECTIONS: Final = (crawl, status, explain, sql, files, stop, verify, compact, export, config, mine, doctor)
+_READING: Final = (status, explain, sql, files)
+_OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, export, config, mine, doctor)
 _OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
 
 app: Final = click.version_option(__version__, message="gossamer %(version)s", help="Show the version.")(

@@ -93,6 +93,12 @@ class Commits:
             self._begin(rotate=rotates(self.journal, now))
         return closed
 
+    def soon(self) -> int:
+        """Begins a commit at the next turn. Returns the number of commits after which all that was appended is
+        durable."""
+        self._next = -float("inf")
+        return self.count + (1 if self._running is None else 2)
+
     def now(self, rotate: bool) -> list[int]:
         """Commits everything; returns, when it is done, the numbers of the journal files that were closed."""
         closed = [self._take()] if self._running is not None else []

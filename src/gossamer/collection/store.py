@@ -145,6 +145,11 @@ class Store:
         """Commits everything, and returns when it is done. `rotate` closes the journal file."""
         self._sealing.waiting.extend(self._commits.now(rotate))
 
+    def commit_soon(self) -> int:
+        """Begins a commit at the next turn; when `commits` reaches the number returned, all that was appended is
+        durable."""
+        return self._commits.soon()
+
     def seal_all(self) -> None:
         """Returns when everything is sealed."""
         self._sealing.finish()

@@ -29,6 +29,7 @@ from gossamer.crawl.imager import Imager
 from gossamer.crawl.loop import Bounds, Crawl
 from gossamer.crawl.new_settings import settle
 from gossamer.crawl.open import open_collection
+from gossamer.crawl.orders import Inbox, carry_out
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.crawl.watch import Begun, Machinery, Voice, Watch, Watcher, cpu_seconds, in_background
 from gossamer.desk import snapshot
@@ -151,6 +152,7 @@ class _Session:
             wrong = "the system clock shows a time before this program existed: all times will be stored wrongly"
             self._voice.warn("clock", f"{wrong}. Set the clock; the crawl follows it, and marks the wrong times")
         self._plant()
+        self._carry_out()
         m.store.show(lambda: watch.statistics().to_json())
         m.listener.start()
         if m.listener.complaint:
@@ -179,6 +181,14 @@ class _Session:
         if len(lines) > SHOWN:
             self._voice.say(f"skipped: {thousands(len(lines) - SHOWN)} more seeds, for similar reasons")
 
+    def _carry_out(self) -> None:
+        """Carries out what `gossamer add` and `gossamer again` left for this run."""
+        left, carried = carry_out(self.crawl)
+        if asked := len(left.add) + len(left.again):
+            found = ", ".join(f"{name} {thousands(count)}" for name, count in carried._asdict().items() if count)
+            self._voice.say(f"by `gossamer add` and `gossamer again`: {plural(asked, 'page')} ({found})")
+            self._voice.event("orders", **carried._asdict())
+
 
 def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitStack) -> Machinery:
     settings, clock = prepared.settings, voice.clock
@@ -199,10 +209,11 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
     prepares = prepared_for(desk[Pages].policy, settings.manager.weights)
     scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock_fd, prepares)
-    listener = Listener(desk, store, crawl.harvest, crawl.planner, clock)
+    inbox = Inbox(crawl)
+    listener = Listener(desk, store, crawl.harvest, crawl.planner, clock, inbox)
     for each in (imager, scorer, listener):
         stack.callback(each.close)
-    crawl.background.append(imager)
+    crawl.background += (imager, inbox)
     return Machinery(clock, store, desk, resumed, web, crawl, imager, scorer, listener)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.collection.manifest import url_form
+from gossamer.collection.orders import waiting
 from gossamer.collection.runs import changes, in_form, runs
 from gossamer.config.accepted import endpoint
 from gossamer.config.presets import PACES
@@ -106,12 +107,14 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
         settings = _with_usual(settings, local, _named(request))
     local_seeds = () if local is None else local.seeds
     seeds = read_seeds((*request.seeds, *local_seeds), request.seed_files, settings.seeder)
+    left = read_seeds(waiting(shard_folder(folder)).add, (), settings.seeder).urls
     for complaint in seeds.complaints:
         say(f"skipped: {complaint}")
     if new and not seeds.urls:
         raise UsageError(f"no usable seed for {folder}", _seed_cure(folder, seeds))
-    settings = _with_ports(_with_domains(settings, () if new else _domains_before(folder, stored), seeds), seeds)
-    _note_outside(settings, seeds, say)
+    settings = _with_domains(settings, () if new else _domains_before(folder, stored), seeds)
+    settings = _with_ports(settings, (*seeds.urls, *left))
+    note_outside(settings, seeds.urls, say)
     effective = _with_trusted(_with_addresses(settings, local), folder)
     changed = [] if new else _changed(folder, stored, effective, local)
     if changed:
@@ -119,7 +122,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
         for line in changed:
             say(f"changed: {line}")
     Value.of(effective.manager)
-    _check_contact(effective, seeds.urls)
+    check_contact(effective, (*seeds.urls, *left))
     _check_key(effective.harvester, say)
     keep = path.exists() and settings == config.load(path)
     return Prepared(effective, seeds, None if keep else config.dump(settings).encode(), tuple(changed))
@@ -174,10 +177,10 @@ def _with_domains(settings: Settings, before: tuple[str, ...], seeds: Seeds) -> 
     return replace(settings, seeder=replace(settings.seeder, domains=domains))
 
 
-def _with_ports(settings: Settings, seeds: Seeds) -> Settings:
+def _with_ports(settings: Settings, seeds: Sequence[str]) -> Settings:
     """Adds the ports of the seeds."""
     scope, ports = urls.Scope.of(settings.seeder), settings.seeder.ports
-    more = dict.fromkeys(str(urls.split(seed).port) for seed in seeds.urls if not scope.accepts_port(seed))
+    more = dict.fromkeys(str(urls.split(seed).port) for seed in seeds if not scope.accepts_port(seed))
     return replace(settings, seeder=replace(settings.seeder, ports=(*ports, *more)))
 
 
@@ -188,9 +191,10 @@ def _domains_before(folder: Path, stored: Settings) -> tuple[str, ...]:
     return stored.seeder.domains or tuple(last)
 
 
-def _note_outside(settings: Settings, seeds: Seeds, say: Callable[[str], None]) -> None:
+def note_outside(settings: Settings, seeds: Sequence[str], say: Say) -> None:
+    """Says which seeds have sites whose links are not followed."""
     scope = urls.Scope.of(settings.seeder)
-    for seed in seeds.urls:
+    for seed in seeds:
         if not scope.accepts(urls.host(seed)):
             say(f"note: {seed} is outside seeder.domains: it is fetched, links to its site are not followed")
 
@@ -259,7 +263,8 @@ def _check_key(harvester: HarvesterSettings, say: Say) -> None:
     say(f"yours, if they prove it: {', '.join(sites[:MOST_NAMED])}" + " …" * (len(sites) > MOST_NAMED))
 
 
-def _check_contact(settings: Settings, seeds: tuple[str, ...]) -> None:
+def check_contact(settings: Settings, seeds: Sequence[str]) -> None:
+    """Raises NoContactError if a crawl of these seeds leaves this machine, and nobody can be reached about it."""
     hosts = tuple(dict.fromkeys(urls.host(seed) for seed in seeds))
     if settings.harvester.contact or settings.harvester.about or only_loopback(settings, hosts):
         return

@@ -1,4 +1,5 @@
-"""The desk's end of the status socket: a thread that answers questions about pages and sites while the crawl runs.
+"""The desk's end of the socket: a thread that answers questions about pages and sites while the crawl runs, and passes
+orders on to the loop.
 
 It handles one question at a time, reads columns, and writes nothing. Every error in it becomes an answer,
 {"error": …}, never an exception in the loop. The socket is no part of the collection: the next desk, which holds the
@@ -11,9 +12,10 @@ import contextlib
 import json
 import os
 import socket
+import struct
 import threading
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 import numpy as np
 
@@ -45,7 +47,7 @@ if TYPE_CHECKING:
     from gossamer.harvester.harvest import Harvest
     from gossamer.manager.planner import Planner
 
-LONGEST: Final = 1 << 16
+LONGEST: Final = 1 << 21
 """Bytes of a question."""
 PATIENCE: Final = 2.0
 """Timeout in seconds, for a question to arrive and for its answer to be read."""
@@ -55,11 +57,19 @@ PAUSE: Final = 0.2
 """Seconds until the next `accept`, if one has failed."""
 QUEUE: Final = 10
 """How many pages of a site's queue an answer names."""
+ORDERS: Final = ("add", "again", "commit")
+"""Questions that change something: the loop answers them."""
 _TRIES: Final = 3
 
 
 def _failure(error: Exception) -> Said:
     return {"error": f"{type(error).__name__}: {error}"}
+
+
+def _of_owner(connection: socket.socket) -> bool:
+    """Whether the user who runs the crawl has connected, or the superuser."""
+    credentials = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, struct.calcsize("3i"))
+    return struct.unpack("3i", credentials)[1] in (0, os.geteuid())
 
 
 class DeskView:
@@ -95,10 +105,26 @@ class DeskView:
             return self._desk[Rules].book.buffer[start:end].tobytes()
 
 
+class Orders(Protocol):
+    """Where orders are carried out."""
+
+    def ask(self, question: Said) -> Said: ...
+    def close(self) -> None: ...
+
+
 class Listener:
     """Answers questions about the crawl, in a thread, from `start` to `close`."""
 
-    def __init__(self, desk: Desk, store: Store, harvest: Harvest, planner: Planner, clock: Clock) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        store: Store,
+        harvest: Harvest,
+        planner: Planner,
+        clock: Clock,
+        orders: Orders | None = None,
+    ) -> None:
+        self._orders = orders
         self._shard, self._desk, self._store, self._harvest = store.shard, desk, store, harvest
         self._planner, self._clock = planner, clock
         self._view = DeskView(desk, harvest.parts())
@@ -133,9 +159,11 @@ class Listener:
         return listening
 
     def close(self) -> None:
+        self._closed.set()
+        if self._orders is not None:
+            self._orders.close()  # the thread may wait for it
         if self._socket is None or self._thread is None:
             return
-        self._closed.set()
         with contextlib.suppress(OSError):
             self._socket.shutdown(socket.SHUT_RDWR)  # wakes the thread
         self._thread.join(PATIENCE)
@@ -156,7 +184,8 @@ class Listener:
                 continue
             with contextlib.suppress(OSError), connection:
                 connection.settimeout(PATIENCE)
-                connection.sendall(self.reply(read_line(connection, LONGEST)))
+                if _of_owner(connection):
+                    connection.sendall(self.reply(read_line(connection, LONGEST)))
 
     def _listening(self) -> socket.socket:
         """The socket: another one if its file was removed, because nobody can find it any more."""
@@ -177,6 +206,8 @@ class Listener:
         """Never raises."""
         try:
             question = json.loads(raw)
+            if self._orders is not None and not question.keys().isdisjoint(ORDERS):
+                return self._orders.ask(question)
             wall = self._desk.believed(self._clock.wall())
             if "aside" in question:
                 return {"wall": wall, "aside": sites_aside(self._desk.columns.site, wall)}

@@ -1,11 +1,14 @@
-"""The status socket of a running crawl: a Unix socket in the shard's folder, for `gossamer explain`.
+"""The socket of a running crawl: a Unix socket in the shard's folder, for `gossamer explain`, `add` and `again`.
 
 The client sends one JSON object in a line and gets one back, then the connection ends. Only the user who runs the crawl
-may connect (mode 0600). `listener.py` answers.
+may connect (mode 0600, and by the credentials of the peer). `listener.py` answers.
 
     {"page": URL}     canonical     {"page": number or null, "wall", "standing", "plan", …}
     {"site": NAME}                  {"site": number or null, "wall", "standing", "queue", …}
     {"aside": true}                 {"aside": [[site, why, until or null], …], "wall"}
+    {"add": [URL, …]}               {"new": pages, "opened": pages, …}   (`crawl/orders.py`)
+    {"again": [PAGE, …]}            the same
+    {"commit": true}                {"committed": true}, once the orders before it would survive a power cut
 
 The socket is bound under /proc/self/fd, because a path of more than 107 bytes does not fit into a socket's address.
 
@@ -25,6 +28,8 @@ from typing import Any, Final
 Said = dict[str, Any]
 
 SOCKET: Final = "desk.sock"
+ENDING: Final = "the crawl ends"
+"""The error for an order that is not carried out any more."""
 _LONGEST: Final = 1 << 24
 """Bytes of an answer."""
 

@@ -1,0 +1,115 @@
+"""Commands that steer a crawl, also while it runs: `add` and `again`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Final
+
+import click
+
+from gossamer.base.errors import UsageError
+from gossamer.base.escape import for_json
+from gossamer.base.units import plural, thousands
+from gossamer.cli.command import PATH, argument, command, flag
+
+_COUNTS: Final = {
+    "new": "new",
+    "opened": "requested again",
+    "open": "to be requested anyway",
+    "forbidden": "not requested: robots.txt forbids it",
+    "robots": "not requested: robots.txt forbids it",
+    "excluded": "not requested: excluded by the settings (gossamer explain)",
+    "full": "not taken: the site or the collection is full",
+    "unusable": "not taken: not known, or no page by its URL",
+}
+"""How the counts of an order are told. Other names are reasons why pages are excluded."""
+
+
+def _told(counts: dict[str, int]) -> str:
+    parts = [(_COUNTS.get(name, f"not requested: {name}"), count) for name, count in counts.items() if count]
+    return "; ".join(f"{thousands(count)} {words}" for words, count in parts) or "no page"
+
+
+@command
+@argument("folder", "DIR", "Folder of the collection; its crawl may be running.")
+@argument("given", "[URL]…", "URLs to request.", nargs=-1, type=str)
+@click.option("--seeds", type=PATH, multiple=True, help="File with one URL per line.")
+@flag("--now", help="Wait for the answer of each page, and print its outcome.")
+@click.option("--wait", metavar="TIME", default="5min", help="With --now: maximum time to wait.")
+@flag("--json", "as_json", help="Print JSON: one object, or with --now one object per page and line.")
+def add(folder: Path, given: tuple[str, ...], seeds: tuple[Path, ...], now: bool, wait: str, as_json: bool) -> None:
+    """Add URLs to the crawl in DIR: to the one that runs, or else for its next run. Known pages are requested again."""
+    from gossamer.cli.options import time_of
+    from gossamer.cli.progress import Progress
+    from gossamer.read.steer.add import add, answers
+
+    patience = time_of("--wait", wait)
+    with Progress(sys.stderr) as progress:
+        progress.doing("reading URLs")
+        added = add(folder, given, seeds, progress.say, lambda part: progress.doing("adding", part), running=now)
+    urls, (running, carried) = added.seeds.urls, added.delivered
+    if as_json and not now:
+        print(for_json({"urls": len(urls), "running": running, **carried, "skipped": list(added.seeds.complaints)}))
+    elif not as_json:
+        what = f": {_told(carried)}" if running else f"; the next run requests them: gossamer crawl {folder}"
+        print(f"added {plural(len(urls), 'URL')}{what}", file=sys.stderr if now else sys.stdout)
+    if not now:
+        return
+    try:
+        for each in answers(folder, urls, patience):
+            print(for_json(each._asdict()) if as_json else f"{each.outcome or each.state}  {each.url}", flush=True)
+    except KeyboardInterrupt:
+        print("the pages stay added, and are requested in their turn", file=sys.stderr)
+        raise
+
+
+@command
+@argument("folder", "DIR", "Folder of the collection; its crawl may be running.")
+@click.option("--url", "urls", metavar="URL", multiple=True, help="This page.")
+@click.option("--site", "sites", metavar="SITE", multiple=True, help="Pages of this site.")
+@click.option("--outcome", "outcomes", metavar="OUTCOME", multiple=True, help="Pages whose last outcome is this word.")
+@click.option("--older", metavar="TIME", help="Pages last visited longer ago than this, like 30d.")
+@click.option("--where", metavar="SQL", help="Pages for which this condition on the view `pages` holds.")
+@flag("--yes", help="Do not ask, if no filter is given.")
+@flag("--json", "as_json", help="Print one JSON object.")
+def again(
+    folder: Path,
+    urls: tuple[str, ...],
+    sites: tuple[str, ...],
+    outcomes: tuple[str, ...],
+    older: str | None,
+    where: str | None,
+    yes: bool,
+    as_json: bool,
+) -> None:
+    """Request pages of DIR again that had ended: those to which all filters apply. robots.txt is obeyed as ever."""
+    from gossamer.cli.options import time_of
+    from gossamer.cli.progress import Progress
+    from gossamer.read.steer.again import OUTCOMES, Filter, again
+
+    for word in outcomes:
+        if word not in OUTCOMES:
+            raise UsageError(f"--outcome {word}: no such outcome", f"Outcomes: {', '.join(OUTCOMES)}.")
+    which = Filter(urls, sites, outcomes, None if older is None else time_of("--older", older), where)
+    if which == Filter() and not yes:
+        _confirm(folder)
+    with Progress(sys.stderr) as progress:
+        progress.doing("choosing pages")
+        (ended, others), (running, carried) = again(folder, which, lambda part: progress.doing("opening pages", part))
+    for name, count in others.items():
+        carried[name] = carried.get(name, 0) + count
+    if as_json:
+        print(for_json({"pages": len(ended), "running": running, **carried}))
+    elif ended and not running:
+        also = f"; {_told(carried)}" if carried else ""
+        print(f"{plural(len(ended), 'page')} for the next run: gossamer crawl {folder}{also}")
+    else:
+        print(_told(carried))
+
+
+def _confirm(folder: Path) -> None:
+    if not sys.stdin.isatty():
+        cure = "Give --yes if that is meant, or a filter such as --outcome or --older."
+        raise UsageError(f"without a filter, all pages of {folder} that had ended are requested again", cure)
+    click.confirm(f"Request all pages of {folder} again that had ended?", abort=True, err=True)
