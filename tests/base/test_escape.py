@@ -351,6 +351,10 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         ["DIR/crawl", "select title as x, count(*) from visits group by 1", "--rows", "2"],
         ["DIR/crawl", "pivot (select title, 1 as n from visits where title is not null) on title using count(*)"],
     ],
+    "changes": [
+        *(["DIR/crawl", *more] for more in ((), ("--json",), ("--atom", "-"), ("--html", "-"), ("--since", "1d"))),
+        *(["DIR/crawl", option, WORST] for option in ("--since", "--site", "--kind")),
+    ],
     "files": [
         ["DIR/crawl"],
         ["DIR/crawl", "--table", "warc"],

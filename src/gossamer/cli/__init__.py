@@ -12,6 +12,7 @@ import click
 from gossamer import __version__
 from gossamer.base.errors import GossamerError
 from gossamer.base.escape import guard
+from gossamer.cli.changes import changes
 from gossamer.cli.collection import compact, config, export, files, stop, verify
 from gossamer.cli.command import Group
 from gossamer.cli.completion import completion
@@ -26,7 +27,7 @@ from gossamer.cli.simulate import simulate
 from gossamer.cli.steer import add, again
 from gossamer.cli.web import check, web
 
-_READING: Final = (status, explain, sql, files)
+_READING: Final = (status, explain, sql, changes, files)
 _OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, export, config, mine, doctor)
 _OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
 

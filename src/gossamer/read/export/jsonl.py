@@ -18,26 +18,21 @@ from __future__ import annotations
 import tempfile
 from base64 import b32encode
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from gossamer import config
 from gossamer.base.escape import for_json
 from gossamer.base.model import VisitFlag
-from gossamer.collection import cdx
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
-from gossamer.gatherer.gather import gather
 from gossamer.read.export.target import compressed, left_in_journal, sources_of
-from gossamer.read.export.texts import ALL, archived_text
 from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database, QueryResult
 from gossamer.read.sql.show import plain
 from gossamer.read.sql.sources import Progress, Sources, missing
 from gossamer.read.sql.views import OF_ORIGINS
-from gossamer.urls import Scope
-from gossamer.web.fetch.decode import decode
+from gossamer.read.texts import Cleaner
 
 MEMORY: Final = "1GB"
 _SHOWN: Final = "url, time, status, mime, charset, language, title, description, preferences, site_preferences"
@@ -132,7 +127,7 @@ where ({where or "true"}) and (c.said & {0 if everything else _PRIVATE:d}) {priv
 
 
 def _objects(result: QueryResult, sources: Sources, settings: Settings, links: bool) -> Iterator[dict[str, Any]]:
-    clean = _Cleaner(settings)
+    clean = Cleaner(settings)
     for row in result.rows:
         shown = dict(zip(_NAMES, map(plain, row), strict=False))
         payload, file, at, end = row[len(_NAMES) : len(_NAMES) + 4]
@@ -141,29 +136,3 @@ def _objects(result: QueryResult, sources: Sources, settings: Settings, links: b
         text = clean.text(sources.shard / file, at, end, shown["url"]) if file is not None else None
         digest = f"sha1:{b32encode(bytes(payload)).decode()}" if payload is not None else None
         yield {**shown, "digest": digest, "text": text, **({"links": row[-1] or []} if links else {})}
-
-
-class _Cleaner:
-    """Makes the cleaned text of archived pages."""
-
-    def __init__(self, settings: Settings) -> None:
-        self._settings = replace(settings.gatherer, text=True, language=False, anchors=False, links=())
-        self._limit = settings.gatherer.max_decoded
-        self._scope = Scope.of(settings.seeder)
-        self._agent = settings.harvester.agent
-
-    def text(self, path: Path, at: int, end: int, url: str) -> str:
-        """The text of the response record that starts at `at`; the data of its visit ends at `end`."""
-        records = [raw for _, _, raw in cdx.members(path, at, end, ALL)]
-        if (archived := archived_text(records[1:])) is not None:
-            return archived
-        _, _, http = records[0].partition(b"\r\n\r\n")
-        head, _, body = http[:-4].partition(b"\r\n\r\n")
-        fields = dict[bytes, str]()
-        for line in head.split(b"\r\n")[1:]:
-            name, _, value = line.partition(b":")
-            fields.setdefault(name.strip().lower(), value.strip().decode("latin-1"))
-        decoded = decode(body, fields.get(b"content-encoding", ""), self._limit)
-        kind = fields.get(b"content-type", "")
-        gathered = gather(url, kind, (), decoded.data, self._settings, self._scope, self._agent)
-        return (gathered.text or b"").decode(errors="replace")

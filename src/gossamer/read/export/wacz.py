@@ -34,9 +34,9 @@ from gossamer.base.model import VisitFlag
 from gossamer.collection import cdx
 from gossamer.collection.layout import ARCHIVE, INDEX, SETTINGS
 from gossamer.read.export.target import sources_of, whole
-from gossamer.read.export.texts import ALL, archived_text
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import Progress, Sources, missing
+from gossamer.read.texts import ALL, archived_text
 
 VERSION: Final = "1.1.1"
 MEMORY: Final = "1GB"

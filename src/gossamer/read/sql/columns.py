@@ -141,6 +141,27 @@ number UBIGINT Number of the assignment within its run.
 tick UBIGINT Tick in which the result was processed.
 {_COUNTED}
 
+changes: A row for each event of a page: its first version, and what became of it from visit to visit.
+page BIGINT Number of the page.
+url VARCHAR Canonical URL.
+site BIGINT Number of its site.
+time TIMESTAMP Time of the visit that found it.
+kind VARCHAR new (first version), changed, moved (it redirects), gone (not found), or back (there again).
+change VARCHAR minor or major, compared with the version before; null if there is none, or no difference.
+outcome VARCHAR Outcome of the visit.
+status USMALLINT HTTP status.
+title VARCHAR Title of the page, as of this visit.
+target VARCHAR moved: where it redirects to.
+tick UBIGINT Tick of the visit; with `number` it finds the visit in `visits`, and orders events.
+number UBIGINT Number of the assignment of the visit.
+before_time TIMESTAMP Time of the visit that saw the version before; null if there is none.
+before_file VARCHAR Archive file of the version before; null if there is none, or nothing was archived.
+before_offset UBIGINT Offset of its response (or revisit) record.
+before_end UBIGINT Offset of the end of what its visit archived.
+after_file VARCHAR Archive file of the version that was found; null if the page was moved or gone, or was not archived.
+after_offset UBIGINT Offset of its response (or revisit) record.
+after_end UBIGINT Offset of the end of what the visit archived.
+
 links: A row for each link between known pages.
 source BIGINT Page that contains the link.
 target BIGINT Page to which it leads.

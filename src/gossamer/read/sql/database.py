@@ -26,6 +26,7 @@ from gossamer.base.escape import for_sql
 from gossamer.config import Settings
 from gossamer.desk.shown import Column, Shown
 from gossamer.rank.names import PARTS
+from gossamer.read.sql.changes import changes_view
 from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
 from gossamer.read.sql.desk_columns import aside_of, desk_table
 from gossamer.read.sql.sources import Sources, missing
@@ -41,6 +42,7 @@ _PARTS: Final = ", ".join(f"'{part}'" for part in PARTS)
 _MADE_FROM: Final = {
     "pages": ("pages", "visits", "verdicts", "links"),
     "addresses": ("sites", "events"),
+    "changes": ("pages", "visits"),
     "preferences": ("pages", "visits"),
     "speeds": (),
 }
@@ -177,6 +179,8 @@ class Database:
                 "left join (select site, max(name) as name from stored.sites group by site) s on s.site = e.site "
                 "where e.event in ('resolved', 'moved') group by e.site, e.address"
             )
+        if name == "changes":
+            return changes_view()
         if name == "preferences":
             return PREFERENCES_VIEW
         if name == "speeds":
