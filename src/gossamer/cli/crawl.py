@@ -50,6 +50,12 @@ if TYPE_CHECKING:
 @click.option("--log", type=PATH, help="Write a log of events to this file, as JSON lines.")
 @click.option("--log-level", default="info", help="Lowest level to log: debug, info, warning or error.")
 @click.option("--demo-log", type=PATH, help="With --demo or --hostile: write the access log of that Web here.")
+@click.option(
+    "--demo-speed",
+    type=click.FloatRange(0, 100_000),
+    default=0.0,
+    help="With --demo: as `gossamer web --speed`; 0: its pages do not change.",
+)
 @flag("--json", "as_json", help="Print the result as one JSON object.")
 def crawl(
     words: tuple[str, ...],
@@ -65,6 +71,7 @@ def crawl(
     log: Path | None,
     log_level: str,
     demo_log: Path | None,
+    demo_speed: float,
     as_json: bool,
     **short: Any,
 ) -> None:
@@ -82,7 +89,9 @@ def crawl(
 
     if demo and hostile:
         raise UsageError("--demo and --hostile cannot be combined", "Crawl each Web into its own folder.")
-    web = DemoWeb() if demo else HostileWeb() if hostile else None
+    if demo_speed and not demo:
+        raise UsageError("--demo-speed is for the demonstration Web", "Add --demo, or leave --demo-speed out.")
+    web = DemoWeb(speed=demo_speed) if demo else HostileWeb() if hostile else None
     folder, named = placed(words, lambda line: print(line, file=sys.stderr))
     request = CrawlRequest(
         folder,

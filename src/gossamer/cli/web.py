@@ -48,6 +48,13 @@ SHOWN = 50
     show_default=False,
     help="Number or share of sites of a kind: silent=2; with --hostile: names of sites.",
 )
+@click.option(
+    "--speed",
+    type=click.FloatRange(0, 100_000),
+    default=0.0,
+    help="Let pages change, move, vanish and return, this many times as fast as in life: 1440 is a day in a minute. 0: "
+    "nothing changes.",
+)
 @flag("--list", "only_list", help="List the kinds with their counts, and exit.")
 @click.option("--against", type=PATH, metavar="DIR", help="Compare a crawl of this Web with its content, and exit.")
 @flag("--json", "as_json", help="With --list or --against: print one JSON object.")
@@ -61,6 +68,7 @@ def web(
     seed: int,
     without: str,
     with_: str,
+    speed: float,
     only_list: bool,
     against: Path | None,
     as_json: bool,
@@ -73,10 +81,12 @@ def web(
     from gossamer.webs.hostile.web import HostileWeb
 
     made: DemoWeb | HostileWeb
+    if hostile and speed:
+        raise UsageError("the hostile Web does not change", "Leave out --hostile or --speed.")
     if hostile:
         made = HostileWeb(table.chosen(_parts(with_), _parts(without)))
     else:
-        made = demo.DemoWeb(seed=seed, sites=sites, pages=pages, largest=max(2_000, pages // sites + 1))
+        made = demo.DemoWeb(seed, sites, pages, largest=max(2_000, pages // sites + 1), speed=speed)
         made = demo.having(demo.without(made, _parts(without)), _parts(with_))
     if only_list:
         _list(made, as_json)
@@ -172,6 +182,8 @@ def _explain(made: DemoWeb | HostileWeb, port: int, log: Path | None, settings: 
     else:
         name, folder = "demonstration", "demo-crawl"
         print(f"{len(made.all_sites):,} sites with {made.pages:,} pages or more listen on port {port}.")
+        if made.speed:
+            print(f"They live: {made.speed:g} seconds of their life pass in one.")
     print(f"Crawl them from another terminal:\n\n    gossamer crawl {folder} --seeds {seeds} --config {settings}\n")
     if isinstance(made, HostileWeb):
         print(f"Check the outcomes of their pages:\n\n    gossamer web --hostile --against {folder}\n")

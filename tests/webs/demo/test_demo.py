@@ -234,6 +234,7 @@ def test_the_cache_of_answers_stays_within_its_limit() -> None:
 def test_pages_made_ahead_are_those_made_on_request() -> None:
     web = DemoWeb(seed=3, sites=4, pages=60)
     ahead, asked = DemoAnswers(web), DemoAnswers(web)
+    ahead.given = 1_000  # as if all had been requested
     asyncio.run(make_ahead(ahead))
     made = ahead.made()
     assert len(made) == sum(len(web.layout(site.number).target) for site in web.all_sites if site.down is Down.NO)

@@ -2,8 +2,12 @@
 
 from gossamer.webs.demo.kinds import Count, counts, having, without
 from gossamer.webs.demo.layout import UrlKind
+from gossamer.webs.demo.life import Happening
 from gossamer.webs.demo.start import RunningWeb, start
 from gossamer.webs.demo.truth import Expected, Truth
 from gossamer.webs.demo.web import DemoWeb
 
-__all__ = ["Count", "DemoWeb", "Expected", "RunningWeb", "Truth", "UrlKind", "counts", "having", "start", "without"]
+__all__ = [
+    "Count", "DemoWeb", "Expected", "Happening", "RunningWeb", "Truth", "UrlKind", "counts", "having", "start",
+    "without",
+]  # fmt: skip

@@ -7,16 +7,27 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from email.utils import formatdate
 from typing import Final
 
 from gossamer.webs.demo import dice
 from gossamer.webs.demo.bulk import BulkPages, bulk_number
+from gossamer.webs.demo.conditional import is_fresh, kept
 from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.demo.pieces import Body
 from gossamer.webs.demo.places import Places
-from gossamer.webs.demo.render import MARK, render, render_missing, render_month, robots_text, without_session
+from gossamer.webs.demo.render import (
+    MARK,
+    UNCHANGING,
+    Edition,
+    render,
+    render_missing,
+    render_month,
+    robots_text,
+    without_session,
+)
 from gossamer.webs.demo.site import Declared, Robots, Site
 from gossamer.webs.demo.sitemaps import sitemap_body
 
@@ -29,9 +40,10 @@ _MONTH: Final = re.compile(r"/calendar\?month=(0|-?[1-9]\d{0,8})")
 _LOCATION: Final = re.compile(rb"^Location: (.*)\r$", re.MULTILINE)
 _LENGTH: Final = re.compile(rb"Content-Length: \d+\r\n")
 _REASONS: Final = {
-    200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 400: "Bad Request", 402: "Payment Required",
-    403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed", 421: "Misdirected Request", 429: "Too Many Requests",
-    431: "Headers Too Large", 500: "Internal Server Error", 503: "Service Unavailable",
+    200: "OK", 301: "Moved Permanently", 302: "Found", 304: "Not Modified", 308: "Permanent Redirect",
+    400: "Bad Request", 402: "Payment Required", 403: "Forbidden", 404: "Not Found", 405: "Method Not Allowed",
+    410: "Gone", 421: "Misdirected Request", 429: "Too Many Requests", 431: "Headers Too Large",
+    500: "Internal Server Error", 503: "Service Unavailable",
 }  # fmt: skip
 
 
@@ -57,10 +69,14 @@ class DemoAnswer:
         found = _LOCATION.search(self.fields) if 300 <= self.status < 400 else None
         return found[1].decode("latin-1") if found else ""
 
-    def is_fresh(self, etag: str, since: str) -> bool:
-        """Whether a conditional request is answered with 304 (RFC 9110: the entity tag takes precedence over the
-        date)."""
-        return bool(etag == self.etag and etag) or bool(not etag and since == self.modified and since)
+    def not_modified(self) -> DemoAnswer:
+        """The 304 in its place."""
+        return DemoAnswer(304, kept(self.fields, bool(self.etag)), b"")
+
+    def under(self, fields: Mapping[str, str]) -> DemoAnswer:
+        """The answer to a request with these fields, which may be conditional; names are in lower case."""
+        fresh = self.status == 200 and is_fresh(self.etag, self.modified, fields)
+        return self.not_modified() if fresh else self
 
 
 def status_line(code: int, old: bool = False) -> bytes:
@@ -93,6 +109,11 @@ class DemoAnswers:
     def made(self) -> dict[tuple[int, str, bool], DemoAnswer]:
         """The cached answers, by site, target and whether they are compressed."""
         return dict(self._kept)
+
+    def answer(self, site: Site, target: str, fields: Mapping[str, str], wall: float) -> DemoAnswer:
+        """The answer to a request; `fields` are its header fields, with names in lower case. The time does not matter
+        here."""
+        return self.get(site, target, "gzip" in fields.get("accept-encoding", "")).under(fields)
 
     def get(self, site: Site, target: str, gzip: bool) -> DemoAnswer:
         self.given += 1
@@ -165,20 +186,21 @@ class DemoAnswers:
             return simple(404)
         return _with_body("text/html; charset=utf-8", bulk.body(site, number), gzip)
 
-    def _page(self, site: Site, number: int, gzip: bool) -> DemoAnswer:
+    def _page(self, site: Site, number: int, gzip: bool, edition: Edition | None = None) -> DemoAnswer:
+        """`edition`: that of a living Web, which adds its own validators."""
         layout, source = self.web.layout(site.number), self.web.source(site)
         if layout.kind[number] in (UrlKind.LISTED, UrlKind.HIDDEN, UrlKind.FORBIDDEN):
             listed = layout.kind[number] is UrlKind.LISTED
             text = "Only the sitemap lists this." if listed else "You should not read this."
             return simple(200, body=f"<title>{site.host} {number}</title><p>{text}\n".encode())
-        body = render(self.web, source, number)
+        body = render(self.web, source, number, edition or UNCHANGING)
         plain = layout.kind[number] is UrlKind.PLAIN
         declaring = {Declared.HEADER: True, Declared.META: plain, Declared.MIXED: number % 3 != 0}
         declared = declaring.get(site.charset.declared, False)
         mime = ("text/plain" if plain else "text/html") + (f"; charset={site.charset.label}" if declared else "")
-        bits = dice.number(self.web.seed, "head", source.number, number)
-        modified = _modified(bits) if site.http.dated else ""
-        etag = f'"{bits:016x}"' if site.http.tagged and not site.features.session else ""
+        bits = _bits(self.web, source, number)
+        modified = formatdate(_modified(bits), usegmt=True) if site.http.dated and not edition else ""
+        etag = f'"{bits:016x}"' if site.http.tagged and not (site.features.session or edition) else ""
         made = _with_body(mime, body, gzip, modified, etag)
         mark = MARK.encode(site.charset.codec) if site.features.session else b""
         return replace(made, mark=mark, torn=layout.kind[number] is UrlKind.TORN)
@@ -189,9 +211,18 @@ def _html(site: Site, body: Body, gzip: bool) -> DemoAnswer:
     return _with_body(f"text/html{declared}", body, gzip)
 
 
-def _modified(bits: int) -> str:
+def _bits(web: Places, source: Site, number: int) -> int:
+    return dice.number(web.seed, "head", source.number, number)
+
+
+def fixed_date(web: Places, source: Site, number: int) -> int:
+    """Last-Modified of a page that never changes, in seconds since 1970."""
+    return _modified(_bits(web, source, number))
+
+
+def _modified(bits: int) -> int:
     """Last-Modified: ages decrease exponentially; more than 60 % of the pages changed within the last year (8.3.3)."""
-    return formatdate(int(_NOW + math.log((bits + 1) / 2**64) * _YEAR), usegmt=True)
+    return int(_NOW + math.log((bits + 1) / 2**64) * _YEAR)
 
 
 def _with_body(mime: str, body: Body, gzip: bool, modified: str = "", etag: str = "") -> DemoAnswer:

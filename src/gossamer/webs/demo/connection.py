@@ -17,6 +17,7 @@ from typing import Final, cast
 from gossamer.webs.demo import dice, moods
 from gossamer.webs.demo.access import CLIENT_LEFT, AccessLog, LoggedRequest
 from gossamer.webs.demo.answer import DemoAnswer, DemoAnswers, simple, status_line
+from gossamer.webs.demo.living import LivingAnswers
 from gossamer.webs.demo.pace import STEP, AnswerPace
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.site import Down, Site
@@ -29,7 +30,7 @@ class Shared:
     """The state that all connections share."""
 
     def __init__(self, web: Places, log: AccessLog) -> None:
-        self.answers = DemoAnswers(web)
+        self.answers = LivingAnswers(web) if web.speed else DemoAnswers(web)
         self.pace = AnswerPace(web)
         self.shape = web
         self.hosts = web.by_host
@@ -146,9 +147,7 @@ class Connection(asyncio.Protocol):
             if moody and moody.status == moods.NO_ANSWER:
                 self._refuse()
                 return
-            found = moody or self.shared.answers.get(site, target, "gzip" in fields.get("accept-encoding", ""))
-        if found.is_fresh(fields.get("if-none-match", ""), fields.get("if-modified-since", "")):
-            found = DemoAnswer(304, b"", b"")
+            found = moody or self.shared.answers.answer(site, target, fields, self.wall)
         if site.http.old:
             self.old = self.closing = True
         latency, rate = self.shared.pace(site)

@@ -12,7 +12,7 @@ import re
 from html import escape
 from math import exp
 from statistics import NormalDist
-from typing import Final
+from typing import Final, NamedTuple
 
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.languages import LANGUAGES
@@ -33,7 +33,7 @@ from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import WWW, Declared, Robots, Site, SiteNames
 from gossamer.webs.demo.sitemaps import sitemap_line
-from gossamer.webs.demo.words import sections
+from gossamer.webs.demo.words import sections, sentence
 
 LARGEST: Final = 290_000
 HEAVY_MEDIAN: Final = 35_000
@@ -51,6 +51,22 @@ _SESSIONS: Final = {
 _STYLES: Final = ("path", "path", "whole", "folder", "base", "session")
 
 
+class Edition(NamedTuple):
+    """What a version of a page has besides the content that all its versions share; the default: nothing."""
+
+    key: tuple[int | str, ...] = ()
+    """Of the dice for its sentences."""
+    stamp: str = ""
+    """A date and a counter."""
+    news: tuple[str, ...] = ()
+    """Paths of pages that it lists."""
+    is_news: bool = False
+    """The page is one of those that others list."""
+
+
+UNCHANGING: Final = Edition()
+
+
 def size(dice: Dice, heavy: bool = False) -> int:
     """Size of a page in bytes: mean about 12 KB. `heavy`: log-normal, as in the HTTP Archive."""
     if heavy:
@@ -60,16 +76,18 @@ def size(dice: Dice, heavy: bool = False) -> int:
     return min(LARGEST, int(11_500 * (1 - dice.unit()) ** (-1 / 2.54)))
 
 
-def render(web: Places, site: Site, number: int) -> Body:
+def render(web: Places, site: Site, number: int, edition: Edition = UNCHANGING) -> Body:
     """The body of a page of a site that is not a mirror."""
+    if edition.is_news:
+        return _render_news(web, site, number, edition)
     layout = web.layout(site.number)
     number = layout.original.get(number, number)
     if layout.kind[number] is UrlKind.CALENDAR:
         return render_month(web, site, layout.months[number])
     dice = page_dice(web, site, number)
     if layout.kind[number] is UrlKind.PLAIN:
-        own = f"{title(web, site, number)} ({site.host}, {number})\n\n"
-        return _fill(web, site, dice, _encoded(site, own), plain=True)
+        own = f"{title(web, site, number)} ({site.host}, {number})\n\n" + (edition.stamp and f"{edition.stamp}\n\n")
+        return _fill(web, site, dice, _encoded(site, own), edition, plain=True)
     all_links = links(web, site, number, dice)
     style = _style(site, dice, number in layout.twins)
     own = layout.target[number]
@@ -78,7 +96,31 @@ def render(web: Places, site: Site, number: int) -> Body:
     folder = own[: own.rindex("/", 0, (own + "?").index("?")) + 1]
     shout = dice.chance(0.1) and not site.features.session
     anchors = [_anchor(site, link, style, folder, session, shout) for link in all_links]
-    return _fill(web, site, dice, _encoded(site, head + "".join(anchors)))
+    return _fill(web, site, dice, _encoded(site, head + "".join(anchors) + _own(web, site, edition)), edition)
+
+
+def _own(web: Places, site: Site, edition: Edition) -> str:
+    """The part of a page that belongs to its version alone: date and counter, a few sentences, the news, and links to
+    some hubs."""
+    if not edition.key:
+        return ""
+    dice, layout = Dice(*edition.key), web.layout(site.number)
+    said = LANGUAGES[site.language].space.join(sentence(dice, site.language) for _ in range(3))
+    hubs = [layout.target[dice.pick(layout.hubs)] for _ in range(dice.below(3))] if layout.hubs else []
+    linked = [*edition.news, *dict.fromkeys(hubs)]
+    anchors = "".join(written(Role.ANCHOR, url, sentence(Dice(*edition.key, url), site.language)) for url in linked)
+    return f"<p>{edition.stamp}</p>\n<p>{said}</p>\n{anchors}"
+
+
+def _render_news(web: Places, site: Site, number: int, edition: Edition) -> Body:
+    """News that a page has brought: they link to the home page and to that page."""
+    dice, layout = Dice(*edition.key, "news"), web.layout(site.number)
+    name = sentence(Dice(*edition.key[:-1]), site.language)
+    back = written(Role.ANCHOR, layout.target[number], title(web, site, number))
+    begin = _beginning(site, site.charset.declared is not Declared.NOWHERE)
+    own = f"{begin}<title>{name}</title></head><body><h1>{name}</h1>\n{back}{_own(web, site, edition)}"
+    pool = sections(web.seed, *_text_of(site))
+    return Body.of(BodyPiece.make(_encoded(site, own)), *(dice.pick(pool) for _ in range(1 + dice.below(3))))
 
 
 def render_month(web: Places, site: Site, month: int) -> Body:
@@ -172,13 +214,15 @@ def _written(site: Site, target: str, style: str, folder: str, session: str) -> 
     return target
 
 
-def _fill(web: Places, site: Site, dice: Dice, own: bytes, plain: bool = False) -> Body:
-    """Adds text until the page has its size; at least one piece, so that it does not count as empty."""
-    pool = sections(web.seed, *_text_of(site), plain)
+def _fill(web: Places, site: Site, dice: Dice, own: bytes, edition: Edition, plain: bool = False) -> Body:
+    """Adds text until the page has its size; at least one piece, so that it does not count as empty. The first piece
+    and half of the others are the edition's own."""
+    pool, other = sections(web.seed, *_text_of(site), plain), Dice(*edition.key, "text")
     length, wanted = len(own), size(dice, web.heavy)
     pieces = [BodyPiece.make(own)]
     while length < wanted or len(pieces) < 2:
-        pieces.append(dice.pick(pool))
+        usual = dice.pick(pool)
+        pieces.append(other.pick(pool) if edition.key and (len(pieces) == 1 or other.chance(0.5)) else usual)
         length += len(pieces[-1].plain)
     return Body.of(*pieces)
 

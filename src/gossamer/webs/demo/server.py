@@ -125,8 +125,8 @@ def _context(certificate: Certificate) -> ssl.SSLContext:
 
 async def make_ahead(answers: DemoAnswers) -> None:
     """Makes all pages in the background, one at a time, so that most requests find theirs ready; not many more than
-    were requested, so that a short crawl does not pay for all of them."""
-    if answers.bulk is None:
+    were requested, so that a short crawl does not pay for all of them. Those of a living Web do not stay."""
+    if answers.bulk is None and not answers.web.speed:
         made = 0
         for site in (s for s in answers.web.all_sites if s.down is Down.NO):
             for target in answers.web.layout(site.number).target:

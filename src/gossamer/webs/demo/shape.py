@@ -82,6 +82,9 @@ class Shape:
     mood: float = 20.0
     """Seconds after which these three kinds change. What a crawl finds of them depends on the time; the truth is that
     of a Web without them."""
+    speed: float = 0.0
+    """Seconds of the life of the Web in a second: its pages change, move, vanish and return (see `life`). 0: nothing
+    does."""
     bulk: bool = False
     """Plain pages of `size` bytes and `links` links, all alike, for benchmarks; all options above are off then."""
     size: int = 25_000

@@ -1,32 +1,43 @@
 """The sitemaps of the demonstration Web: an index with a gzip file and a text file, a text file, RSS, and Atom.
 
 robots.txt names them where there is one that can; otherwise they are at the well-known place. They list the home page,
-the hubs, and pages to which nothing else leads.
+the hubs, and pages to which nothing else leads; those of a living Web list other pages, with dates.
 """
 
 from __future__ import annotations
 
 import gzip
-import time
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, NamedTuple
 from xml.sax.saxutils import escape, quoteattr
 
 from gossamer.webs.demo.layout import HOME, Layout, UrlKind
 from gossamer.webs.demo.site import Robots, Site
 
 WELL_KNOWN: Final = "/sitemap.xml"
+DATED: Final = "urlset"
+"""A form that only a living Web has."""
 _FIRST: Final = {
     "index": "/maps/index.xml",
     "text": "/maps/all.txt",
     "rss": "/maps/news.rss",
     "atom": "/maps/feed.atom",
+    DATED: "/maps/pages.xml",
 }
-FORMS: Final = tuple(_FIRST)
+FORMS: Final = ("index", "text", "rss", "atom")
 _PART, _REST = "/maps/pages.xml.gz", "/maps/rest.txt"
-_CHANGED: Final = 1_700_000_000
+_CHANGED: Final = "2023-11-14"
+"""The date of everything in the fixed Web."""
 _SILENT: Final = (Robots.MISSING, Robots.REFUSED, Robots.UNAVAILABLE)
 """Sites whose robots.txt names no sitemap."""
+
+
+class Entry(NamedTuple):
+    """A page in a sitemap."""
+
+    target: str
+    date: str = ""
+    """Of its last change, as W3C-DTF; "": that of the fixed Web, or none."""
 
 
 def sitemap_place(site: Site) -> str | None:
@@ -42,55 +53,71 @@ def sitemap_line(site: Site) -> str:
     return "" if place in (None, WELL_KNOWN) else f"Sitemap: {_root(site)}{place}\n"
 
 
-def sitemap_body(site: Site, layout: Layout, target: str) -> tuple[bytes, str] | None:
-    """Body and type of a sitemap; None if the target is no sitemap of the site."""
-    if not site.features.sitemap:
+def is_sitemap(site: Site, target: str) -> bool:
+    parts = (_PART, _REST) if site.features.sitemap == "index" else ()
+    return bool(site.features.sitemap) and (target == sitemap_place(site) or target in parts)
+
+
+def sitemap_body(
+    site: Site, layout: Layout, target: str, more: Sequence[Entry] | None = None
+) -> tuple[bytes, str] | None:
+    """Body and type of a sitemap; None if the target is no sitemap of the site. `more`: what it lists in place of home
+    page and hubs."""
+    if not is_sitemap(site, target):
         return None
-    listed = [n for n, kind in enumerate(layout.kind) if kind is UrlKind.LISTED]
-    others = [HOME, *layout.hubs]
-    if target == sitemap_place(site):
-        return _first(site, layout, others + listed)
+    listed = [Entry(layout.target[n]) for n, kind in enumerate(layout.kind) if kind is UrlKind.LISTED]
+    others = [Entry(layout.target[n]) for n in (HOME, *layout.hubs)] if more is None else [*more]
     half = len(listed) // 2
-    if site.features.sitemap == "index" and target == _PART:
-        return gzip.compress(_urlset(site, layout, others + listed[:half]), mtime=0), "application/gzip"
-    if site.features.sitemap == "index" and target == _REST:
-        return _text(site, layout, listed[half:]), "text/plain"
-    return None
+    if target == _REST:
+        return _text(site, listed[half:]), "text/plain"
+    if target == _PART:
+        return gzip.compress(_urlset(site, others + listed[:half])[0], mtime=0), "application/gzip"
+    return _first(site, others + listed)
 
 
-def _first(site: Site, layout: Layout, numbers: list[int]) -> tuple[bytes, str]:
+def _first(site: Site, entries: list[Entry]) -> tuple[bytes, str]:
     match site.features.sitemap:
         case "index":
             parts = "".join(f"<sitemap><loc>{_root(site)}{part}</loc></sitemap>" for part in (_PART, _REST))
             return _xml(f'<sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">{parts}</sitemapindex>')
         case "text":
-            return _text(site, layout, numbers), "text/plain"
+            return _text(site, entries), "text/plain"
         case "rss":
-            items = "".join(f"<item><link>{escape(url)}</link></item>" for url in _urls(site, layout, numbers))
-            return _xml(f'<rss version="2.0"><channel><link>{_root(site)}/</link>{items}</channel></rss>')
+            items = "".join(
+                f"<item><link>{escape(_root(site) + e.target)}</link>{_element('dc:date', e.date)}</item>"
+                for e in entries
+            )
+            dc = ' xmlns:dc="http://purl.org/dc/elements/1.1/"' if "<dc:" in items else ""
+            return _xml(f'<rss version="2.0"{dc}><channel><link>{_root(site)}/</link>{items}</channel></rss>')
+        case "atom":
+            items = "".join(
+                f"<entry><link href={quoteattr(_root(site) + e.target)}/>{_element('updated', e.date)}</entry>"
+                for e in entries
+            )
+            return _xml(f'<feed xmlns="http://www.w3.org/2005/Atom">{items}</feed>')
         case _:
-            entries = "".join(f"<entry><link href={quoteattr(url)}/></entry>" for url in _urls(site, layout, numbers))
-            return _xml(f'<feed xmlns="http://www.w3.org/2005/Atom">{entries}</feed>')
+            return _urlset(site, entries)
+
+
+def _element(name: str, text: str) -> str:
+    return f"<{name}>{text}</{name}>" if text else ""
 
 
 def _root(site: Site) -> str:
     return f"{site.scheme}://{site.name}"
 
 
-def _urls(site: Site, layout: Layout, numbers: Iterable[int]) -> list[str]:
-    return [_root(site) + layout.target[n] for n in numbers]
-
-
-def _text(site: Site, layout: Layout, numbers: Iterable[int]) -> bytes:
-    return "".join(f"{url}\r\n" for url in _urls(site, layout, numbers)).encode("utf-8-sig")
+def _text(site: Site, entries: Sequence[Entry]) -> bytes:
+    return "".join(f"{_root(site)}{e.target}\r\n" for e in entries).encode("utf-8-sig")
 
 
 def _xml(text: str) -> tuple[bytes, str]:
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{text}\n'.encode(), "application/xml"
 
 
-def _urlset(site: Site, layout: Layout, numbers: Iterable[int]) -> bytes:
-    day = time.strftime("%Y-%m-%d", time.gmtime(_CHANGED))
-    urls = _urls(site, layout, numbers)
-    entries = "".join(f"<url><loc>{escape(url)}</loc><lastmod>{day}</lastmod></url>\n" for url in urls)
-    return _xml(f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{entries}</urlset>')[0]
+def _urlset(site: Site, entries: Sequence[Entry]) -> tuple[bytes, str]:
+    rows = "".join(
+        f"<url><loc>{escape(_root(site) + e.target)}</loc><lastmod>{e.date or _CHANGED}</lastmod></url>\n"
+        for e in entries
+    )
+    return _xml(f'<urlset xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">\n{rows}</urlset>')

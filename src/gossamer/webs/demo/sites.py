@@ -20,7 +20,7 @@ from gossamer.base.errors import UsageError
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import DOMAIN, Charset, Declared, Down, Http, Robots, Site, SiteNames, Ties, Timing
-from gossamer.webs.demo.sitemaps import FORMS
+from gossamer.webs.demo.sitemaps import DATED, FORMS
 from gossamer.webs.demo.words import PLAIN
 
 ZIPF: Final = 1.77
@@ -126,7 +126,14 @@ def make_sites(shape: Shape) -> list[Site]:
     plain = [_plain(dice, n, names[n], places[n], pages[n]) for n in range(shape.sites)]
     usual = name(shape, _connect(dice, distinguish(shape, plain)))
     below = [_down(n, names[n], places[n], n - shape.sites < min(shape.down, most)) for n in range(shape.sites, count)]
-    return [*usual, *below, *mirrors(usual, count, places[count:])]
+    return [*(_listing(usual) if shape.speed else usual), *below, *mirrors(usual, count, places[count:])]
+
+
+def _listing(sites: list[Site]) -> list[Site]:
+    """Gives every third usual site a sitemap with dates: only a living Web has use for them."""
+    free = [s.number for s in sites if s.pages >= 4 and s.readable and not (_is_special(s) or s.features.sitemap)]
+    chosen = set(free[::3])
+    return [_having("features", sitemap=DATED)(s) if s.number in chosen else s for s in sites]
 
 
 def _plain(dice: Dice, number: int, host: str, address: str, pages: int) -> Site:

@@ -6,12 +6,15 @@ complete crawl must find, without serving or storing anything. Sites and layouts
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
+from gossamer.webs.demo.life import Event, Life, Standing
 from gossamer.webs.demo.moods import changed
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.render import robots_text
-from gossamer.webs.demo.site import DOMAIN, WWW, Down, SiteNames
+from gossamer.webs.demo.site import DOMAIN, WWW, Down, Site, SiteNames
 from gossamer.webs.demo.truth import Expected, Truth, reachable, truth
 
 DEPTH_DYNAMIC = 5
@@ -49,6 +52,24 @@ class DemoWeb(Places):
         `depth_dynamic`: the limit of the crawl; at least 4, because a lower limit cuts off other pages than calendars.
         """
         return reachable(self, depth_dynamic)
+
+    @cached_property
+    def life(self) -> Life:
+        return Life(self)
+
+    def located(self, url: str) -> tuple[Site, str]:
+        """The site of a canonical URL, and its path and query."""
+        name, slash, path = url.partition("://")[2].partition("/")
+        return self.by_host[name], slash + path
+
+    def standing(self, url: str, at: float) -> Standing | None:
+        """What a URL of a living Web is at a wall time; None: it has no life of its own, or none yet."""
+        return self.life.standing(*self.located(url), at * self.speed)
+
+    def history(self, url: str, begin: float, end: float) -> Iterator[Event]:
+        """What happened to a URL of a living Web after `begin`, up to `end`, in wall time."""
+        events = self.life.history(*self.located(url), begin * self.speed, end * self.speed)
+        return (Event(time / self.speed, what) for time, what in events)
 
     def robots_of(self, origin: str, at: float | None = None) -> bytes | None:
         """The robots.txt that an origin ("http://host") serves with status 200; None if it serves none.
