@@ -138,6 +138,8 @@ def awaited_of(statistics: Statistics) -> str:
     run, waits = statistics.run, statistics.run.awaited
     if run.names_fault:
         return f"waiting for the name servers: {run.names_fault}"
+    if waits.quiet_until:
+        return f"quiet until {stamp(waits.quiet_until)} (harvester.quiet_hours)"
     parts = [
         plural(number, word)
         for number, word in ((run.resources.open, "answer"), (waits.names, "name"), (waits.sites, "site"))
@@ -154,7 +156,8 @@ def awaited_of(statistics: Statistics) -> str:
 def next_of(statistics: Statistics) -> str:
     """Which site is requested next, and when; empty if that is at once, or not known."""
     waits = statistics.run.awaited
-    return f"next request in {human_time(waits.seconds)}: {waits.site}" if waits.site and waits.seconds >= 1 else ""
+    known = waits.site and waits.seconds >= 1 and not waits.quiet_until
+    return f"next request in {human_time(waits.seconds)}: {waits.site}" if known else ""
 
 
 def _listed(parts: list[str]) -> str:

@@ -15,6 +15,7 @@ from typing import Any, Final
 from zoneinfo import ZoneInfo
 
 from gossamer.base.units import Duration, Size, Speed
+from gossamer.config.quiet import span_of
 
 RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "collection.max_pages": (1, 2**32 - 2),
@@ -343,6 +344,19 @@ def _zone(name: str) -> None:
             raise Wrong(f"{name!r} is not a time zone that this machine knows: write it like Europe/Rome") from error
 
 
+def _quiet(spans: Sequence[str]) -> None:
+    minutes: dict[object, set[int]] = {}
+    for text in spans:
+        try:
+            span = span_of(text)
+        except ValueError as error:
+            raise Wrong(str(error), text) from error
+        last = span.last if span.first < span.last else span.last + 1440
+        minutes.setdefault(span.zone, set()).update(minute % 1440 for minute in range(span.first, last))
+    if any(len(quiet) == 1440 for quiet in minutes.values()):
+        raise Wrong("every minute of the day is quiet: nothing would ever be requested", spans[-1])
+
+
 def _date(text: str) -> None:
     year = text if text.count("-") == 2 else f"2000-{text}"  # a leap year
     if not re.fullmatch(r"[0-9]{4}-[0-9]{2}-[0-9]{2}", year):
@@ -376,6 +390,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "harvester.families": _families,
     "harvester.bandwidth": _speed,
     "harvester.bandwidth_by_hour": _by_hour,
+    "harvester.quiet_hours": _quiet,
     "harvester.time_zone": _zone,
     "harvester.holidays": _each(_date),
     "gatherer.links": _each(_like(rf"{_TAG} {_TAG}", 'write tag and attribute, like "a href"')),

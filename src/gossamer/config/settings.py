@@ -349,6 +349,9 @@ class HarvesterSettings:
     bandwidth_enforced: bool = True
     """Never read more than the bandwidth allows, whatever was predicted. If false, a crawl may exceed it; for
     experiments."""
+    quiet_hours: tuple[str, ...] = ()
+    """Times of the day at which nothing is requested, not even a robots.txt: "22:00-06:00". Requests under way end.
+    Times are in `time_zone`, or in the zone that a span names: "09:00-17:30 Europe/Rome"."""
     time_zone: str = ""
     """Time zone of hours of the day ("Europe/Rome"); empty: the time zone of the system."""
     holidays: tuple[str, ...] = ()

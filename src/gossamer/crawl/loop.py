@@ -260,6 +260,8 @@ class Crawl:
             site, plan = self.harvest.next_time(), self.planner.next_time(self._in_flight(), self.clock.virtual)
             if (held := self.harvest.held_back()) > 0:
                 site = max(site, now + held)
+            if self.clock.virtual and self.harvest.quiet() > LONGEST and not self.web.open:
+                return held, 0.0  # a virtual night has no work of every second
             calm = plan - now
             pause = self._sleep.pause(now, ahead, site, plan if self.planner.stale or plan == -np.inf else np.inf)
         return pause, self._sleep.gather(pause, ahead, self.web.open, calm)

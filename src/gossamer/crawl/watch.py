@@ -298,7 +298,9 @@ class Watch:
     def _awaited(self) -> Awaited:
         sites, site, at = self._m.crawl.harvest.resting()
         seconds = max(0.0, round(at - self._m.clock.monotonic(), 1)) if site else 0.0
-        return Awaited(self._m.crawl.names.open, sites, site, seconds)
+        rest = self._m.crawl.harvest.quiet()
+        until = round(self._m.desk.believed(self._m.clock.wall()) + rest) if rest else 0.0
+        return Awaited(self._m.crawl.names.open, sites, site, seconds, until)
 
     def _limits(self) -> Limits:
         """What remains of the limits that the user gave."""

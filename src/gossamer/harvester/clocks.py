@@ -16,6 +16,7 @@ from gossamer.base.arrays import Array
 from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Visits
 from gossamer.collection.journal.effects import Effects, SiteEvent, SiteNews
+from gossamer.config.quiet import QuietHours
 from gossamer.desk.desk import Desk
 from gossamer.harvester.backoff import Backoff
 from gossamer.harvester.owned import Owned
@@ -24,6 +25,8 @@ from gossamer.harvester.waits import OWN_WAIT
 
 ROUNDING: Final = 0.001
 """Seconds: a visit's wall time is rounded, so a rest that is longer by less than this counts as the usual rest."""
+BEFORE_QUIET: Final = 1.0
+"""Seconds before quiet hours from which on nothing is handed out: a worker takes some milliseconds to begin."""
 _OF_OWNERS: Final = (SiteEvent.OWNED, SiteEvent.DISOWNED)
 
 
@@ -33,7 +36,8 @@ class QueueClocks:
     def __init__(self, desk: Desk, queue: SiteQueue, clock: Clock) -> None:
         self._desk, self._queue, self._clock = desk, queue, clock
         self._backoff, self._owned, self._site = desk[Backoff], desk[Owned], desk.columns.site
-        self._harvester = desk.settings.harvester
+        self._harvester = harvester = desk.settings.harvester
+        self.quiet = QuietHours.of(harvester.quiet_hours, harvester.time_zone)
 
     @property
     def now(self) -> float:
@@ -44,6 +48,10 @@ class QueueClocks:
     def wall(self) -> float:
         """Wall time, never before the last tick."""
         return self._desk.believed(self._clock.wall())
+
+    def until_quiet(self) -> float:
+        """Seconds for which requests may be handed out; negative: none may."""
+        return self.quiet.left(self.wall) - BEFORE_QUIET
 
     def follow(self, sites: Array, wall: float | None = None, monotonic: float | None = None) -> None:
         """Sets the queue so that these sites are not requested before the time in the state. `wall` and `monotonic` are

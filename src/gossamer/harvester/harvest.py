@@ -45,6 +45,21 @@ READ_EVERY: Final = 0.5 * READ_AHEAD
 """Seconds between checks for URLs to read. Each check wakes a thread, so several URLs are read together."""
 
 
+def _queue_of(desk: Desk, sites_by: str) -> SiteQueue:
+    harvester = desk.settings.harvester
+    return SiteQueue(
+        desk.columns.site.limit,
+        desk[Places].max_addresses,
+        wait=harvester.wait,
+        address_wait=harvester.address_wait,
+        per_turn=harvester.per_turn,
+        pause=harvester.pause,
+        sites_by=SITES_BY[sites_by],
+        pending=desk.columns.site.pending,
+        domain_wait=harvester.domain_wait,
+    )
+
+
 class Harvest:
     """The site queue with its clocks, names, errands and bandwidth."""
 
@@ -52,20 +67,9 @@ class Harvest:
         self, desk: Desk, store: Store, web: Web, names: Names, clock: Clock, sites_by: str, errands: Kinds
     ) -> None:
         self._desk, self._store, self._web = desk, store, web
-        harvester = desk.settings.harvester
         self._period = float(in_force(desk.settings.manager).min_period)
         self._larger_first = sites_by == "larger"
-        self._queue = SiteQueue(
-            desk.columns.site.limit,
-            desk[Places].max_addresses,
-            wait=harvester.wait,
-            address_wait=harvester.address_wait,
-            per_turn=harvester.per_turn,
-            pause=harvester.pause,
-            sites_by=SITES_BY[sites_by],
-            pending=desk.columns.site.pending,
-            domain_wait=harvester.domain_wait,
-        )
+        self._queue = _queue_of(desk, sites_by)
         self._bandwidth = Bandwidth(desk, web, clock) if desk[ServerSpeeds].hours.limited else None
         self._clocks = QueueClocks(desk, self._queue, clock)
         self._names = SiteNames(desk, self._queue, names, self._clocks)
@@ -102,8 +106,12 @@ class Harvest:
         return self._bandwidth is not None and self._bandwidth.limit > 0
 
     def held_back(self) -> float:
-        """Seconds for which only bandwidth holds requests back; 0: it does not."""
-        return 0.0 if self._bandwidth is None else self._bandwidth.pause()
+        """Seconds for which quiet hours, or only bandwidth, hold requests back; 0: neither does."""
+        return self.quiet() or (0.0 if self._bandwidth is None else self._bandwidth.pause())
+
+    def quiet(self) -> float:
+        """Seconds for which the quiet hours last; 0: it is not quiet."""
+        return self._clocks.quiet.rest(self._clocks.wall)
 
     def next_time(self) -> float:
         """Monotonic time at which the next request to a site is allowed."""
@@ -152,9 +160,12 @@ class Harvest:
     def hand_out(self, most: int, ahead: float = 0.0, early: int = 0) -> None:
         """Hands out at most `most` requests, also to sites that are due within `ahead` seconds unless bandwidth is
         limited (`early`: how many, `harvester/early.py`). Robots rules must be valid when the last request begins."""
-        now, wall, ahead = self._clocks.now, self._clocks.wall, 0.0 if self.limited else ahead
+        now, wall = self._clocks.now, self._clocks.wall
+        ahead = min(0.0 if self.limited else ahead, self._clocks.until_quiet())
         begins = wall + ahead
         self._errands.look(now, wall)
+        if ahead < 0:
+            return
         page, valid, period, until = self._desk.columns.page, self._desk.columns.origin.valid, self._period, now + ahead
 
         def ready(most: int) -> Taken:

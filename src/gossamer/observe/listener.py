@@ -229,7 +229,11 @@ class Listener:
             answer["plan"] = plan_standing(made.plan, made.at, settings, standing, page)
             answer["plans"] = self._planner.plans_about(page, standing["site"]["number"])
         answer["next_turn"] = self._next_turn(standing["site"]["number"], wall)
-        return answer
+        return answer | self._quiet(wall)
+
+    def _quiet(self, wall: float) -> Said:
+        rest = self._harvest.quiet()
+        return {"quiet_until": round(wall + rest)} if rest else {}
 
     def _scores(self, page: int, wall: float) -> Said:
         return scores_of(self._desk.columns, self._desk.settings, self._view.issued, wall, page)
@@ -277,4 +281,5 @@ class Listener:
                 for page, text in zip(planned.tolist(), texts, strict=False)
             ],
             "next_turn": self._next_turn(site, wall),
+            **self._quiet(wall),
         }

@@ -134,6 +134,8 @@ class Awaited:
     """The site that may be requested next; empty if none rests."""
     seconds: float = 0.0
     """How long that takes."""
+    quiet_until: float = 0.0
+    """Wall time until which nothing is requested (`harvester.quiet_hours`); 0: it is not quiet."""
 
 
 class ValuePoint(NamedTuple):

@@ -242,6 +242,8 @@ class PageAnswer(UrlAnswer, total=False):
     plan: Any
     plans: list[Plan]
     next_turn: float | None
+    quiet_until: float | None
+    """Nothing is requested before: `harvester.quiet_hours`."""
     visits: list[Visit]
     duplicate_of: str | None
     probes: dict[str, Visit]
@@ -334,3 +336,5 @@ class SiteAnswer(NameAnswer, total=False):
     queue: list[Queued]
     """The first planned pages."""
     next_turn: float | None
+    quiet_until: float | None
+    """Nothing is requested before: `harvester.quiet_hours`."""

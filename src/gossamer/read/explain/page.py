@@ -189,7 +189,7 @@ def _now(collection: Opened, page: int, url: str, new: NewPage, visits: list[Vis
     """State, scores and plans of a page, from the best source."""
     live, image, wall = collection.live, collection.image, collection.wall
     if live is not None:
-        state = {name: live.get(name) for name in ("standing", "scores", "plan", "next_turn")}
+        state = {name: live.get(name) for name in ("standing", "scores", "plan", "next_turn", "quiet_until")}
         return cast(PageAnswer, state | {"plans": [_with_words(plan, visits) for plan in live.get("plans", ())]})
     if image is None or page >= image.columns.page.count:
         return {"standing": _by_files(new, visits, collection.settings), "scores": None}

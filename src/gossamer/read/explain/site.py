@@ -58,7 +58,9 @@ def _known(collection: Opened, site: int) -> SiteAnswer:
     answer["sitemaps"] = sitemaps_of(files, site)
     answer["probes"] = probes_of(files, site)
     if live is not None:
-        answer |= cast(SiteAnswer, {name: live.get(name) for name in ("standing", "planned", "queue", "next_turn")})
+        answer |= cast(
+            SiteAnswer, {name: live.get(name) for name in ("standing", "planned", "queue", "next_turn", "quiet_until")}
+        )
     elif image is not None and site < image.columns.site.count:
         state = site_standing(image, collection.settings, image.issued, collection.wall, site)
         answer["standing"] = cast(SiteState, state)

@@ -110,7 +110,7 @@ def _state_lines(answer: PageAnswer, now: float) -> Iterator[str]:
     if answer.get("plan") and not answer.get("plans"):
         yield f"  plan of {when_of(answer['plan']['made'], now)}: {answer['plan']['words']}"
     if state.get("site"):
-        yield from clock_lines(state["site"], answer.get("next_turn"), now)
+        yield from clock_lines(state["site"], answer.get("next_turn"), now, answer.get("quiet_until"))
     yield from part_lines(state)
 
 
@@ -139,7 +139,7 @@ def _failed(robots: Robots, now: float) -> str:
     return f"requested {plural(robots['failures'], 'time')}{since} and not readable; {again}"
 
 
-def clock_lines(clock: Clock, next_turn: float | None, now: float) -> Iterator[str]:
+def clock_lines(clock: Clock, next_turn: float | None, now: float, quiet_until: float | None = None) -> Iterator[str]:
     """When a site may be requested, and why not now."""
     yield f"site: {clock['name']}" + (f", requested as www.{clock['name']}" if clock["www"] else "")
     yield (
@@ -152,8 +152,10 @@ def clock_lines(clock: Clock, next_turn: float | None, now: float) -> Iterator[s
     elif turn > now:
         words = clock["words"] if clock["next"] else "Its wait is not over."
         yield f"  may be requested again {when_of(turn, now)}: {words}"
-    else:
+    elif not quiet_until:
         yield "  may be requested now"
+    if quiet_until:
+        yield f"  quiet hours until {when_of(quiet_until, now)}: nothing is requested (harvester.quiet_hours)"
     yield f"  {human_time(clock['wait'])} between turns, {_PACES[clock['pace']]}" + (
         f", {plural(clock['failures'], 'failure')} in a row" if clock["failures"] else ""
     )
@@ -223,7 +225,7 @@ def _site_lines(answer: SiteAnswer, now: float) -> Iterator[str]:
             yield from (f"  {part:<9} {thousands(count):>10}  {word}" for word, count in counts.items())
         shares = site["scores"]
         yield f"scores: {shares['cash']:.3g} of all cash (OPIC), mean link score {shares['links']:.4g}"
-        yield from clock_lines(site["clock"], answer.get("next_turn"), now)
+        yield from clock_lines(site["clock"], answer.get("next_turn"), now, answer.get("quiet_until"))
         yield from _speed_lines(site.get("speeds"))
         yield from part_lines(site)
     if answer["addresses"]:

@@ -14,6 +14,7 @@ and sitemaps; streams of one connection are requests like others:
     address    address_wait between requests to one address, for all sites at it, but not inside a turn; domain_wait
                for the registrable domain likewise.
     parallel   no two requests overlap at a site, nor at an address, nor, if domain_wait is set, at a domain.
+    quiet      none in the quiet hours, if the log has wall times; one may arrive as late as connecting takes.
     Retry-After of any answer holds for its whole site, for a week at most.
     robots     a page is requested after the robots.txt of its origin, no longer than robots_valid after it, and only if
                the rules allow it (`checker.robots`); not at all if they ask for more than max_delay.
@@ -39,6 +40,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from gossamer.base.clock import EARLIEST
 from gossamer.config.settings import Settings
 from gossamer.urls import registrable
 from gossamer.webs.checker.heard import HeardRobots
@@ -130,6 +132,7 @@ class _Judge:
         self._time_at_address(request, name, settled)
         self._time_at_domain(request, name, settled)
         self._patience(request, site)
+        self._time_of_day(request)
         self._identity(request)
         if not self._robots.hear(request):
             found = self._robots.against(request, origin)
@@ -245,6 +248,13 @@ class _Judge:
         if asked:
             until, _, answer = max(asked, key=lambda p: p[0])
             self._accuse(Fault.RETRY_AFTER, request, answer, until - now)
+
+    def _time_of_day(self, request: Request) -> None:
+        quiet, start = self._limits.quiet, request.start
+        if quiet is not None and start >= EARLIEST and quiet.at(start + self._epsilon):
+            last = start - self._limits.late  # it may have begun to connect then
+            if quiet.at(last):
+                self._accuse(Fault.QUIET, request, None)
 
     def _remember(self, request: Request, site: _Site) -> None:
         if site.last is None or request.end >= site.last.end:

@@ -9,6 +9,7 @@ from typing import Final
 
 from gossamer.collection.runs import settings_of_last_run
 from gossamer.config import load
+from gossamer.config.quiet import QuietHours
 from gossamer.config.settings import Settings
 from gossamer.web.owner.key import Key, place, read
 
@@ -55,6 +56,7 @@ class PolitenessLimits:
     """Every request carries one of them."""
     wait_factor: float = 0.0
     domain_wait: float = 0.0
+    quiet: QuietHours | None = None
     key: Key | None = None
     """Of the operator, if sites that belong to the operator are requested without waits."""
 
@@ -75,5 +77,6 @@ class PolitenessLimits:
             contacts=tuple(" ".join(text.split()) for text in (h.contact, h.about) if text),
             wait_factor=h.wait_factor,
             domain_wait=float(h.domain_wait),
+            quiet=QuietHours.of(h.quiet_hours, h.time_zone) if h.quiet_hours else None,
             key=read(place(h.mine_key)) if h.mine else None,
         )

@@ -73,6 +73,7 @@ class Fault(StrEnum):
     SITE_PARALLEL = "in parallel with another request at its site"
     ADDRESS_PARALLEL = "in parallel with another request at its address"
     DOMAIN_PARALLEL = "in parallel with another request at its domain"
+    QUIET = "in quiet hours"
     RETRY_AFTER = "before the end of a Retry-After"
     FORBIDDEN = "forbidden by robots.txt"
     NO_ROBOTS = "without valid robots.txt rules"
