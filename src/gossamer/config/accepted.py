@@ -24,6 +24,7 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "collection.seal_visits": (1, 2**32 - 2),
     "collection.seal_every": (1, 7 * 86_400),
     "collection.warc_size": (1_000_000, 10**12),
+    "collection.warc_every": (0, 3_650 * 86_400),
     "seeder.pages_per_site": (1, 2**32 - 2),
     "seeder.sites_per_domain": (1, 2**32 - 2),
     "seeder.pages_per_domain": (1, 2**32 - 2),

@@ -90,6 +90,8 @@ class CollectionSettings:
     """Time after which the journal is sealed into segments."""
     warc_size: Size = Size(1_000_000_000)
     """Size at which an archive file is closed and the next one is opened."""
+    warc_every: Duration = Duration(86_400)
+    """Time after which an archive file that is not full is closed, too: every day, at midnight UTC. 0: never."""
     revisit_records: bool = True
     """Archive an exact repeat of a body as a WARC revisit record that refers to the first copy, instead of storing the
     body again."""
