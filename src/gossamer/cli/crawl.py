@@ -113,7 +113,8 @@ def crawl(
         for line in folded(report.lines(), sys.stderr):
             print(line, file=sys.stderr)
         if web is not None and report.statistics.requests.visits:
-            print(f"  {program()} web {'--hostile ' if hostile else ''}--against {folder}", file=sys.stderr)
+            kind = "--hostile " if hostile else f"--speed {demo_speed:g} " if demo_speed else ""
+            print(f"  {program()} web {kind}--against {folder}", file=sys.stderr)
     if report.interrupted:
         sys.exit(130)
     if report.ending is Ending.MEMORY:

@@ -56,7 +56,12 @@ SHOWN = 50
     "nothing changes.",
 )
 @flag("--list", "only_list", help="List the kinds with their counts, and exit.")
-@click.option("--against", type=PATH, metavar="DIR", help="Compare a crawl of this Web with its content, and exit.")
+@click.option(
+    "--against",
+    type=PATH,
+    metavar="DIR",
+    help="Compare a crawl of this Web with its content, or with its life (--speed), and exit.",
+)
 @flag("--json", "as_json", help="With --list or --against: print one JSON object.")
 @click.option("--log", type=PATH, help="Write an access log here, for `gossamer check`.")
 @click.option("--settings", type=PATH, default=Path("web.toml"), help="Write settings for a crawl here.")
@@ -126,6 +131,10 @@ def _compare(made: DemoWeb | HostileWeb, folder: Path, as_json: bool) -> None:
         if ends.wrong or ends.missing:
             sys.exit(1)
         return
+    if made.speed:
+        lived = coverage.judge(made, folder)
+        print(json.dumps(coverage.as_json(lived)) if as_json else "\n".join(coverage.lines_of_life(lived)))
+        return
     settings, found = config.load(folder / SETTINGS), coverage.fates(folder)
     compared = coverage.compare(coverage.as_served(made, found), found, coverage.depth_of(settings))
     print(json.dumps(asdict(compared)) if as_json else "\n".join(coverage.lines(compared)))
@@ -183,7 +192,8 @@ def _explain(made: DemoWeb | HostileWeb, port: int, log: Path | None, settings: 
         name, folder = "demonstration", "demo-crawl"
         print(f"{len(made.all_sites):,} sites with {made.pages:,} pages or more listen on port {port}.")
         if made.speed:
-            print(f"They live: {made.speed:g} seconds of their life pass in one.")
+            print(f"They live: {made.speed:g} seconds of their life pass in one. Judge a crawl of them:")
+            print(f"\n    gossamer web --speed {made.speed:g} --against {folder}\n")
     print(f"Crawl them from another terminal:\n\n    gossamer crawl {folder} --seeds {seeds} --config {settings}\n")
     if isinstance(made, HostileWeb):
         print(f"Check the outcomes of their pages:\n\n    gossamer web --hostile --against {folder}\n")

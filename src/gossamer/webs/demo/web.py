@@ -71,6 +71,16 @@ class DemoWeb(Places):
         events = self.life.history(*self.located(url), begin * self.speed, end * self.speed)
         return (Event(time / self.speed, what) for time, what in events)
 
+    def born(self, begin: float, end: float) -> Iterator[str]:
+        """URLs of the news that came after `begin`, up to `end`, in wall time."""
+        for site in (s for s in self.all_sites if s.down is Down.NO):
+            times = (begin * self.speed, end * self.speed)
+            yield from (site.home[:-1] + target for target in self.life.born(site, *times))
+
+    def birth(self, url: str) -> float:
+        """The wall time at which news came; 0: they never do."""
+        return self.life.birth(*self.located(url)) / self.speed
+
     def robots_of(self, origin: str, at: float | None = None) -> bytes | None:
         """The robots.txt that an origin ("http://host") serves with status 200; None if it serves none.
 

@@ -23,7 +23,7 @@ from typing import Final, NamedTuple
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.layout import HOME, PAGES, Layout, UrlKind
 from gossamer.webs.demo.life.habits import DAY, Rhythm, habits, rate
-from gossamer.webs.demo.life.pulse import Beat, Pulse
+from gossamer.webs.demo.life.pulse import Pulse
 from gossamer.webs.demo.places import Places
 from gossamer.webs.demo.site import Site
 
@@ -98,20 +98,33 @@ class Life:
         before = self.standing(site, target, begin)
         for time in sorted(set(self._turns(site, target, begin, end))):
             after = self.standing(site, target, time)
-            what = _between(before, after)
+            what = happened(before, after)
             if what:
                 yield Event(time, what)
             before = after
 
     def published(self, site: Site, number: int, at: float) -> list[str]:
-        """The news that a page lists at a time, the latest first."""
-        found = list[str]()
-        pulse = self._publishing(site, number)
-        while pulse and len(found) < LISTED:
-            at = pulse.last(at, major=True).time
-            found.append(f"/news/{number}-{_named(at)}.html")
-            at = at - 1
-        return found
+        """The news that a page lists at a time, the latest first: those of the last few that are there."""
+        pulse, names, before = self._publishing(site, number), list[int](), at
+        while pulse and len(names) < LISTED:
+            before = pulse.last(before, major=True).time
+            names.append(_named(before))
+            before -= 1
+        there = ((name, self._of_news(site, number, name, at)) for name in names)
+        return [f"/news/{number}-{name}.html" for name, found in there if found and found.status == 200]
+
+    def born(self, site: Site, begin: float, end: float) -> Iterator[str]:
+        """The news of a site that came after `begin`, up to `end`."""
+        for number in (HOME, *self.web.layout(site.number).hubs):
+            pulse = self._publishing(site, number)
+            beats = pulse.between(begin, end) if pulse else ()
+            names = dict.fromkeys(_named(beat.time) for beat in beats if beat.major)
+            yield from (f"/news/{number}-{name}.html" for name in names)
+
+    def birth(self, site: Site, target: str) -> float:
+        """When news came; 0: they never do."""
+        news = _NEWS.fullmatch(target)
+        return (news and self._born(site, int(news[1]), int(news[2]))) or 0.0
 
     def interval(self, site: Site, standing: Standing) -> float:
         """Mean time between two changes of a page; 0: it never changes."""
@@ -248,7 +261,8 @@ def _leaf(layout: Layout, number: int) -> bool:
     return number != HOME and layout.kind[number] is UrlKind.PAGE and not any(number in each for each in others)
 
 
-def _between(before: Standing | None, after: Standing | None) -> Happening | None:
+def happened(before: Standing | None, after: Standing | None) -> Happening | None:
+    """What has become of a target, all in all; None: nothing."""
     if after is None or before == after:
         return None
     if before is None:
@@ -260,6 +274,3 @@ def _between(before: Standing | None, after: Standing | None) -> Happening | Non
     if before.status >= 400:
         return Happening.BACK
     return Happening.MAJOR if before.written != after.written else Happening.MINOR
-
-
-__all__ = ["DAY", "Beat", "Event", "Happening", "Life", "Standing"]
