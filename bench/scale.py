@@ -238,7 +238,7 @@ def say_start(what: str, folder: Path, known: int, half: bool, bound: str) -> No
 
 def stop(build: Build) -> float:
     start = time.perf_counter()
-    build.store.finish(*snapshot.dump(build.desk, *build.store.urls_end()))
+    build.store.finish(*snapshot.dump(build.desk, build.store.ends()))
     return time.perf_counter() - start
 
 
@@ -327,7 +327,7 @@ def measure_memory(build: Build) -> None:
     say_peak("memory: peak beyond 250 MB", build)
     build.fill_digests()
     say_peak("  the same, as if every page had been fetched", build)
-    say_memory(build.desk, build.store.urls_end()[0].nbytes, build.known)
+    say_memory(build.desk, build.store.ends()["url"][0].nbytes, build.known)
 
 
 def measure_folder(build: Build, known: int, half: bool) -> None:

@@ -63,7 +63,7 @@ def opened(world: World, clean: bool = False) -> Iterator[Crawl]:
         try:
             yield crawl
             if clean:
-                store.finish(*snapshot.dump(desk, *store.urls_end()))
+                store.finish(*snapshot.dump(desk, store.ends()))
         finally:
             crawl.planner.close()
             store.close()

@@ -128,7 +128,7 @@ def test_addresses_keep_their_numbers_in_an_image_although_numbers_are_reused(tm
         apply(desk, effects)
     shard = shard_folder(tmp_path)
     with at_processor_speed():
-        arrays, meta = snapshot.dump(desk, *crawl.store.urls_end())
+        arrays, meta = snapshot.dump(desk, crawl.store.ends())
         line = image.write(shard, desk.tick, 0, arrays, meta)
     again = new_desk(override(Settings(), SMALL), desk.seed)
     snapshot.load(again, image.read(shard, line))

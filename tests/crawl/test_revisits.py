@@ -22,7 +22,7 @@ from gossamer.web.archive.bodies import LEAST
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.layout import UrlKind
 from gossamer.webs.simulated import Reply
-from tests.support.crawling import serve
+from tests.support.crawling import gossamer, serve
 from tests.support.reading import archived, rows
 from tests.support.statistics import tally_of
 from tests.support.world import World, impolite, state_of
@@ -201,6 +201,8 @@ def test_exact_repeats_become_revisit_records_also_of_bodies_stored_by_an_earlie
             if max(Counter(row["page"] for row in rows(folder, "visits") if row["ask"] == "page").values()) >= 3:
                 break
         assert served.verdict().violations == []
+    checked = gossamer("verify", folder)
+    assert checked.code == 0, checked.output + checked.errors
     pages = {row["page"]: row["url"] for row in rows(folder, "pages")}
     visits = sorted((r for r in rows(folder, "visits") if r["ask"] == "page"), key=lambda r: r["time"])
     by_page: dict[str, list[dict[str, object]]] = defaultdict(list)
@@ -211,6 +213,11 @@ def test_exact_repeats_become_revisit_records_also_of_bodies_stored_by_an_earlie
     read = {url: by_page[url] for url in kept if kinds[url] in (UrlKind.PAGE, UrlKind.CALENDAR)}
     assert max(map(len, read.values())) >= 3
     former = set(bodies["payload"][bodies["length"] >= LEAST].view("V20")[:, 0].tolist())
+    again = [row for found in read.values() for row in found[1:]]
+    assert {row["change"] for row in again} == {"none"}
+    unchanged = [row for row in again if row["outcome"] == "not_modified"]
+    assert len(unchanged) > len(again) / 2, "most sites have validators, and are honest"
+    assert max(int(row["received"]) + int(row["sent"]) for row in unchanged) < 900  # type: ignore[call-overload]
     for url, found in read.items():
         gaps = np.diff([row["start"] for row in found])
         assert (gaps >= 5.0).all(), url

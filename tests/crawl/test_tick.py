@@ -117,6 +117,7 @@ APPLYING = (
     "harvester/naming.py",
     "harvester/owned.py",
     "harvester/robots.py",
+    "harvester/versions.py",
     "harvester/errands/due_sitemaps.py",
     "harvester/errands/probes.py",
     "manager/learn.py",

@@ -42,7 +42,7 @@ class Made:
             self.queue.without_pages,
         )
         errands = Errands(ERRANDS, context, self.queue, lambda sites: self.queue.enter(sites, self.clock.monotonic()))
-        self.assigner = Assigner(context, self.queue, errands)
+        self.assigner = Assigner(context, self.queue, errands, lambda numbers: [])
         sites, origins = self.desk.columns.site, self.desk.columns.origin
         for site in range(3):
             number, _ = self.desk[Places].address_number(pack(f"192.0.2.{site}"))

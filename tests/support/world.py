@@ -143,7 +143,7 @@ class World:
             now = self.clock.monotonic()
             self.asked[:] = [a if a.end <= now else replace(a, end=now) for a in self.asked]
             if clean and not sealed:
-                store.finish(*snapshot.dump(desk, *store.urls_end()))
+                store.finish(*snapshot.dump(desk, store.ends()))
             return result
         finally:
             store.close()

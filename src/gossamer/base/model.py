@@ -191,6 +191,22 @@ class Change(IntEnum):
     MAJOR = 3
 
 
+class Validators(IntFlag):
+    """What became of the validators (ETag, Last-Modified) of the version before, at a visit of a page that has one."""
+
+    BY_ETAG = 1
+    """The page was requested with If-None-Match."""
+    BY_DATE = 2
+    """The page was requested with If-Modified-Since."""
+    SAME_ETAG = 4
+    OTHER_ETAG = 8
+    SAME_DATE = 16
+    OTHER_DATE = 32
+    """The answer has the same Last-Modified as the version before, or another. The same for the ETag."""
+    TESTED = 64
+    """The page was requested in full although it has validators: to find out whether they can be believed."""
+
+
 class Ask(IntEnum):
     """What an assignment requests."""
 
@@ -235,6 +251,7 @@ VISIT: Final = np.dtype(
         ("text_length", "<u4"),  # characters of the cleaned text
         ("digest", "<u8"),  # of cleaned text and resolved links; 0 without one
         ("sketch", "<u8"),  # simhash of the cleaned text, for near duplicates; 0 without one
+        ("numberless", "<u8"),  # of cleaned text and resolved links without their digits; 0 without one
         ("payload", "u1", (20,)),  # SHA-1 of the body as archived; zeros without one
         ("duplicate_of", "<u4"),  # page (the desk fills it)
         ("out_degree", "<u4"),  # distinct links of the page, counted ones included
@@ -243,6 +260,7 @@ VISIT: Final = np.dtype(
         ("delay", "<f4"),  # Crawl-delay of robots.txt; negative = not given
         ("lifetime", "<f4"),  # seconds for which the server calls its answer fresh (RFC 9111); 0 = not given
         ("change", "u1"),  # Change
+        ("validators", "u1"),  # Validators
         ("warc_file", "<u2"),
         ("warc_offset", "<u8"),  # of the response record
         ("warc_end", "<u8"),  # length of the file after this visit's records; 0 = nothing written
@@ -277,6 +295,10 @@ class Assignment(NamedTuple):
     """Monotonic time: the request was handed out early, and the worker keeps it until then."""
     proven: int = 0
     """Session parameters that are proven at the site: a bit for each of `seeder.session_ids`."""
+    version: bytes = b""
+    """The version of the page that the last fetch brought, to compare with (`collection/versions.py`); b"": none."""
+    conditions: int = 0
+    """Validators: BY_ETAG and BY_DATE if the page may be requested on these conditions; TESTED."""
 
 
 @dataclass(frozen=True, slots=True)

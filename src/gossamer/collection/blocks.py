@@ -20,7 +20,7 @@ import mmap
 import os
 import struct
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -206,8 +206,9 @@ class TextsAhead:
     """Texts that will be needed soon, read by a thread, one batch at a time, so that the loop need not wait for them.
     Used by the loop only."""
 
-    def __init__(self, file: BlockFile) -> None:
-        self._file = file
+    def __init__(self, read_many: Callable[[Array], list[bytes]]) -> None:
+        """`read_many` reads the texts with these numbers."""
+        self._read_many = read_many
         self._thread = ThreadPoolExecutor(1, "texts")
         self._batch: list[int] = []
         self._reading: Future[list[bytes]] | None = None
@@ -219,7 +220,7 @@ class TextsAhead:
         numbers = pages.tolist()
         missing = [page for page in numbers if page not in self._texts]
         if missing:
-            self._texts.update(zip(missing, self._file.read_many(missing), strict=True))
+            self._texts.update(zip(missing, self._read_many(np.array(missing)), strict=True))
         return [self._texts.pop(page) for page in numbers]
 
     def read(self, pages: U32) -> None:
@@ -229,7 +230,7 @@ class TextsAhead:
             missing = [page for page in pages.tolist() if page not in self._texts]
             if missing:
                 self._batch = missing
-                self._reading = self._thread.submit(self._file.read_many, missing)
+                self._reading = self._thread.submit(self._read_many, np.array(missing))
 
     def _take(self) -> None:
         if self._reading is not None and self._reading.done():

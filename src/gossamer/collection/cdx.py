@@ -1,5 +1,8 @@
 """The CDXJ index of the archive: one line per response or revisit record, sorted; pywb and others replay from it.
 
+Records of answers that a page has not changed (304) have no line: pywb replays them as they are, without the page. The
+capture before them is the nearest then, and it is what the server called unchanged.
+
     com,example)/page 20240131120000 {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, …}
 
 A line starts with the SURT key of the URL: the host reversed, the rest normalized so that spellings which usually mean
@@ -46,6 +49,7 @@ _InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # 
 
 _MIME: Final = re.compile(rb"\r\ncontent-type:[ \t]*([^\r\n;]*)", re.IGNORECASE)
 _REVISIT: Final = "warc/revisit"
+_304: Final = b"/server-not-modified"
 _UNKNOWN: Final = "unk"
 
 _URL: Final = re.compile(r"([a-z]+)://(?:[^/?#]*@)?(\[[^]]*\]|[^/?#:]*)(:\d+)?([^?#]*)(?:\?([^#]*))?")
@@ -113,7 +117,7 @@ def line_of(record: bytes, offset: int, size: int, name: str) -> bytes:
     behind = record.find(b"\r\n\r\n")
     head = record[: behind + 2]
     kind = _field(head, b"WARC-Type")
-    if kind not in (b"response", b"revisit"):
+    if kind not in (b"response", b"revisit") or (kind == b"revisit" and _field(head, b"WARC-Profile").endswith(_304)):
         return b""
     http = record[behind + 4 : record.find(b"\r\n\r\n", behind + 4) + 2]
     url = _field(head, b"WARC-Target-URI").decode("latin-1")

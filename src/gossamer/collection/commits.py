@@ -21,6 +21,7 @@ from gossamer.collection.journal.effects import Effects, concatenated
 from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import URL_FILE
 from gossamer.collection.runs import write_status
+from gossamer.collection.versions import VersionFile, versions_of
 
 COMMIT_EVERY: Final = 1.0
 """Seconds."""
@@ -37,13 +38,14 @@ class Archive(Protocol):
 
 
 class Commits:
-    """The journal and the URL file, with the commits that make them durable. One commit runs at a time."""
+    """Journal, URLs and versions, with the commits that make them durable. One commit runs at a time."""
 
     def __init__(
         self,
         shard: Path,
         journal: Journal,
         urls: BlockFile,
+        versions: VersionFile,
         clock: Clock,
         thread: Executor,
         check: Callable[[], None] = lambda: None,
@@ -57,7 +59,7 @@ class Commits:
         self.committed: Callable[[Records], None] | None = None
         """Called with the visits of every commit, once they are synced."""
         self.count = 0
-        self._shard, self._urls, self._clock, self._thread = shard, urls, clock, thread
+        self._shard, self._urls, self._versions, self._clock, self._thread = shard, urls, versions, clock, thread
         self._check = check
         self._next = clock.monotonic() + COMMIT_EVERY
         self._running: Future[int | None] | None = None
@@ -69,8 +71,10 @@ class Commits:
         self.journal.append(effects)
         if len(effects.pages):
             self._urls.append(effects.urls.split())
-        if self.committed is not None and len(effects.visits):
-            self._uncommitted.append(effects.visits)
+        if len(effects.visits):
+            self._versions.append(versions_of(effects))
+            if self.committed is not None:
+                self._uncommitted.append(effects.visits)
 
     def behind(self) -> bool:
         """Whether the disk is too slow for the crawl."""
@@ -108,8 +112,9 @@ class Commits:
 
     def _begin(self, rotate: bool) -> None:
         self._check()
-        lengths = {URL_FILE: self._urls.length}
-        syncs = [self._urls.appender.sync]
+        versions = self._versions.blocks
+        lengths = {URL_FILE: self._urls.length, self._versions.name: versions.length}
+        syncs = [self._urls.appender.sync, versions.appender.sync]
         if self.archive is not None:
             lengths |= self.archive.warc_lengths()
             syncs.append(self.archive.sync_warc)

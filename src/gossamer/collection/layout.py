@@ -5,7 +5,7 @@
                   journal/000000000001.log …
                   ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/ anchors/ counts/ hints/
                   000000000001.parquet …, one file per segment in each; cdx/000000000001.cdxj …
-                  urls/  image/000000000123/  warc/000000.warc.gz …
+                  urls/  versions/  image/000000000123/  warc/000000.warc.gz …
 
 A segment has the number of the journal file that it was made from. Paths in manifest lines, marks and tables are
 relative to the shard's folder, with forward slashes.
@@ -35,6 +35,8 @@ STOPPED: Final = "stopped"
 URLS: Final = "urls"
 URL_FILE: Final = f"{URLS}/pages.blocks"
 """The URLs of all pages, a block file (`blocks.py`)."""
+VERSIONS: Final = "versions"
+"""What was seen of pages when they were fetched, a block file (`versions.py`)."""
 ARCHIVE: Final = "warc"
 # fmt: off
 TABLES: Final = (
@@ -45,7 +47,7 @@ BIG_RULES: Final = 1 << 31
 """Values of `origin.rules_start` from here on are places on disk (`desk/rulebook.py`; in an image: "big_rules")."""
 INDEX: Final = "cdx"
 """CDXJ index of the archive, one file per segment."""
-FOLDERS: Final = (JOURNAL, *TABLES, INDEX, URLS, ARCHIVE)
+FOLDERS: Final = (JOURNAL, *TABLES, INDEX, URLS, VERSIONS, ARCHIVE)
 """Folders of a shard, in addition to `IMAGES` and caches."""
 
 _ARCHIVE_NAME: Final = re.compile(r"(\d{6})\.warc\.gz")

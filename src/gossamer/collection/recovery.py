@@ -5,7 +5,7 @@
     journal = cut(recovered, patience)     writes: from here on the folder belongs to the new run
 
 *Committed* is what the last mark covers: the image, the segments after it, the journal up to the mark. Nothing else is
-applied, and archive and URL files are cut to the lengths in the mark, so nothing is there twice or half. From records
+applied, and archive and block files are cut to the lengths in the mark, so nothing is there twice or half. From records
 after the mark (`patience`) the desk takes only what makes it wait longer, and hands that back to `cut` as effects.
 
 *Lost* is what was committed and is missing. A sealed file, a journal file or an image that continues after the mark is
@@ -30,7 +30,7 @@ from gossamer.collection.journal import journal, records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.journal import Journal
 from gossamer.collection.journal.records import Kind, Mark
-from gossamer.collection.layout import ARCHIVE, FOLDERS, IMAGES, STOPPED, URLS, archive_files, journal_files
+from gossamer.collection.layout import ARCHIVE, FOLDERS, IMAGES, STOPPED, URLS, VERSIONS, archive_files, journal_files
 from gossamer.collection.manifest import Contents, Line, Meta
 
 
@@ -66,7 +66,7 @@ class Recovered:
     shard: Path
     meta: Meta
     mark: Mark
-    """The last commit, with the lengths of every archive and URL file that was ever committed."""
+    """The last commit, with the lengths of every archive and block file that was ever committed."""
     image: Image | None
     """The newest image, checked; None if there is none that can be used."""
     patience: list[Effects]
@@ -212,7 +212,8 @@ def cut(recovered: Recovered, patience: Sequence[Effects] = ()) -> Journal:
     opened = journal.begin(shard, recovered.meta.shard, recovered.next_journal, mark, patience)
     for name, length in recovered.mark.lengths.items():
         _cut_file(shard, name, length, recovered.warnings)
-    growing = [*archive_files(shard).values(), *(shard / URLS).glob("*.blocks")]
+    blocks = [path for folder in (URLS, VERSIONS) for path in (shard / folder).glob("*.blocks")]
+    growing = [*archive_files(shard).values(), *blocks]
     unknown = [p for p in growing if p.relative_to(shard).as_posix() not in recovered.mark.lengths]
     folders = (*FOLDERS, "graph", "scores", "")
     unfinished = [path for folder in folders for path in (shard / folder).glob("*" + disk.TEMPORARY)]

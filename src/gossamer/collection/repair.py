@@ -5,7 +5,7 @@ not follow. What was committed after that mark is lost, as if the crawl had been
 first, as after a kill. The files stay, even if empty: their numbers show that a run was begun. The part of the archive
 after the mark is copied first, because the next start would cut it off.
 
-*URLs*: damaged or missing blocks are rebuilt from the segments and the journal, which have every URL.
+*URLs and versions*: damaged or missing blocks are rebuilt from the segments and the journal, which have every text.
 
 *Manifest*: damaged lines are removed if the segments still follow one another and no segment has files after the last
 one: then it was the line of an image, and an image is only a cache. If the line of a segment is missing, nothing is
@@ -17,6 +17,7 @@ is read only by queries that use it (and by a start without an image).
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
@@ -29,10 +30,12 @@ from gossamer.base.units import thousands
 from gossamer.collection import manifest
 from gossamer.collection.blocks import BlockFile, is_sound
 from gossamer.collection.journal import records
+from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import Kind, Mark
 from gossamer.collection.layout import ARCHIVE, MANIFEST, URL_FILE, archive_files, journal_files, segment_files
 from gossamer.collection.manifest import Contents, Line
 from gossamer.collection.recovery import recover
+from gossamer.collection.versions import bring, first_of, name_in, versions_of
 
 DAMAGED: Final = "damaged"
 
@@ -48,7 +51,7 @@ def repair(shard: Path) -> list[str]:
         return done
     done += _journal(shard, contents)
     with suppress(GossamerError):  # a segment may be damaged too
-        done += _urls(shard)
+        done += _urls(shard) + _versions(shard)
     return done
 
 
@@ -144,17 +147,39 @@ def _forget_images(shard: Path, record: int) -> None:
 
 
 def _urls(shard: Path) -> list[str]:
-    """Rebuilds a damaged URL file, unless its new length would differ: marks contain the length."""
-    path, recovered = shard / URL_FILE, replace(recover(shard), image=None)
-    length = recovered.mark.lengths.get(URL_FILE, 0)
+    return _rebuilt(shard, URL_FILE, lambda effects, _: (effects.first_page, effects.urls.split()))
+
+
+def _versions(shard: Path) -> list[str]:
+    name = name_in(recover(shard).mark.lengths)
+    if name is None:
+        return []
+    first = first_of(name)
+
+    def texts(effects: Effects, before: int) -> tuple[int, list[bytes]]:
+        """The versions of a tick that are in the file; the number of the first may be less than 0: none are."""
+        found = versions_of(effects)
+        kept = found[max(0, first - before) :]
+        return max(0, before - first), kept
+
+    return _rebuilt(shard, name, texts)
+
+
+def _rebuilt(shard: Path, name: str, texts: Callable[[Effects, int], tuple[int, list[bytes]]]) -> list[str]:
+    """Rebuilds a damaged block file, unless its new length would differ: marks contain the length. `texts` returns the
+    texts of a tick and the number of the first, given the number of versions before it."""
+    path, recovered = shard / name, replace(recover(shard), image=None)
+    length = recovered.mark.lengths.get(name, 0)
     if not length or is_sound(path, length):
         return []
     temporary = path.with_name(path.name + disk.TEMPORARY)
     disk.remove(temporary)
     made = BlockFile(temporary)
     try:
+        versions = 0
         for effects in recovered.effects():
-            made.put(effects.first_page, effects.urls.split())
+            made.put(*texts(effects, versions))
+            versions += int(bring(effects.visits).sum())
         if length not in made.offsets():
             return []
         made.truncate(length)
@@ -165,7 +190,7 @@ def _urls(shard: Path) -> list[str]:
         _keep(shard, path)
     disk.rename(temporary, path)
     disk.sync_directory(path.parent)
-    return [f"{URL_FILE} was damaged, and was rebuilt from the segments"]
+    return [f"{name} was damaged, and was rebuilt from the segments"]
 
 
 def _keep(shard: Path, path: Path, start: int = 0) -> None:

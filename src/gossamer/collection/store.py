@@ -4,7 +4,7 @@ The loop only hands bytes to the kernel (`append`) and takes snapshots (`turn`).
 task at a time: it syncs, writes the figures for `status` and appends lines to the manifest. An error there is raised in
 the loop at its next turn, and the crawl stops: what was committed before stays on disk.
 
-Its parts are its own: `Commits` (journal, commits, back-pressure), `Sealing` (segments), the URL file, the lock.
+Its parts are its own: `Commits` (journal, commits, back-pressure), `Sealing` (segments), the block files, the lock.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from gossamer.collection.lock import Lock
 from gossamer.collection.manifest import Contents, Manifest
 from gossamer.collection.recovery import Recovered
 from gossamer.collection.sealing import Sealer, Sealing, seal_in_process
+from gossamer.collection.versions import VersionFile
 from gossamer.config.settings import CollectionSettings
 
 
@@ -36,6 +37,7 @@ class Store:
         manifest: Manifest,
         journal: Journal,
         urls: BlockFile,
+        versions: VersionFile,
         settings: CollectionSettings,
         clock: Clock,
         stopped: bool = False,
@@ -44,13 +46,14 @@ class Store:
         """`stopped`: the last run ended with a clean stop, so all its requests are known. `sealer` starts the sealing
         of a journal file."""
         self.shard, self.stopped, self._lock, self._urls = recovered.shard, stopped, lock, urls
+        self._versions = versions
         self.warnings, self.next_archive = recovered.warnings, recovered.next_archive
         self._manifest = manifest
         self._thread = thread = ThreadPoolExecutor(1, "commit")
-        self._commits = Commits(self.shard, journal, urls, clock, thread, lock.check)
+        self._commits = Commits(self.shard, journal, urls, versions, clock, thread, lock.check)
         waiting = recovered.unsealed
         self._sealing = Sealing(self.shard, lock.fileno(), manifest, settings, clock, thread, waiting, sealer)
-        self._texts = TextsAhead(urls)
+        self._texts, self._last_seen = TextsAhead(urls.read_many), TextsAhead(versions.read)
         self._imaged: Future[None] | None = None
 
     def append(self, effects: Effects) -> None:
@@ -82,13 +85,21 @@ class Store:
         """The URLs of these pages, most of which `read_ahead` has read."""
         return self._texts.get(pages)
 
-    def read_ahead(self, pages: U32) -> None:
-        """Begins to read the URLs of these pages, which will be needed soon."""
+    def read_ahead(self, pages: U32, versions: U32) -> None:
+        """Begins to read the URLs of these pages, and these versions, which will be needed soon."""
         self._texts.read(pages)
+        if len(versions):
+            self._last_seen.read(versions)
 
-    def urls_end(self) -> tuple[Offsets, list[bytes]]:
-        """What an image holds of the URLs: the offsets of their blocks, and the URLs that do not fill a block yet."""
-        return self._urls.offsets(), self._urls.tail()
+    def versions_soon(self, numbers: U32) -> list[bytes]:
+        """The versions with these numbers, most of which `read_ahead` has read; b"" for one that is not kept."""
+        return self._last_seen.get(numbers)
+
+    def ends(self) -> dict[str, tuple[Offsets, list[bytes]]]:
+        """What an image holds of URLs and versions: the offsets of their blocks, and the texts that do not fill a block
+        yet."""
+        files = {"url": self._urls, "version": self._versions.blocks}
+        return {kind: (file.offsets(), file.tail()) for kind, file in files.items()}
 
     def cover(self, archive: Archive) -> None:
         """Every commit covers these archive files from now on."""
@@ -168,7 +179,8 @@ class Store:
         """Also after an error: nothing more is written."""
         self._thread.shutdown(wait=True)
         self._texts.close()
+        self._last_seen.close()
         self._sealing.kill()
-        for file in (self._commits.journal, self._urls, self._manifest):
+        for file in (self._commits.journal, self._urls, self._versions.blocks, self._manifest):
             file.close()
         self._lock.release()

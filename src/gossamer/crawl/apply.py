@@ -30,7 +30,7 @@ from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
 from gossamer.desk.kernels import NO_VISITS, Tally, tally, writable
 from gossamer.desk.places import Places
-from gossamer.harvester import backoff, naming, owned, robots
+from gossamer.harvester import backoff, naming, owned, robots, versions
 from gossamer.harvester.bandwidth.speeds import learn_speeds
 from gossamer.harvester.errands import due_sitemaps, probes
 from gossamer.manager import pages
@@ -137,6 +137,7 @@ ANSWERS: Final[dict[Ask, tuple[Callable[[Desk, Any, dict[str, bytes]], None], ..
 }
 
 VISITS: Final = (
+    Row(versions.number_versions),
     Row(_take_answers,               lambda counts: counts.robots or counts.sitemaps or counts.probes),
     Row(robots.judge_again,          lambda counts: counts.robots),
     Row(probes.compare_pages,        lambda counts: counts.compared or counts.probes),

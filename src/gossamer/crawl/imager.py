@@ -17,7 +17,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections import deque
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,11 +31,13 @@ from gossamer.collection.blocks import PER_BLOCK, Offsets, offsets_until
 from gossamer.collection.layout import URL_FILE
 from gossamer.collection.manifest import Contents, Line, replay_seconds
 from gossamer.collection.store import Store
+from gossamer.collection.versions import first_of, name_in
 from gossamer.config.settings import Settings
 from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import new_desk
 from gossamer.desk.desk import Desk
-from gossamer.desk.snapshot import dump, load, usable
+from gossamer.desk.snapshot import NO_ENDS, Ends, dump, followed, load, usable
+from gossamer.harvester.versions import Versions
 
 Array = npt.NDArray[Any]
 
@@ -55,36 +56,45 @@ def make(shard: Path, settings: Settings) -> Line | None:
     if not lines or (contents.image and contents.image["record"] >= lines[-1]["last_record"]):
         return None
     desk = new_desk(settings, contents.meta.seed, shard)
-    record, offsets, last = _load_last(desk, shard, contents)
+    record, ends = _load_last(desk, shard, contents)
     for line in lines:
         if line["last_record"] <= record:
             continue
         for number, effects in enumerate(seal.effects_of(line, shard, contents.meta.shard), line["first_record"]):
             if number > record:
                 apply(desk, effects)
-                last.extend(effects.urls.last(PER_BLOCK))
-    length = max(int(line["lengths"].get(URL_FILE, 0)) for line in lines)
-    offsets = offsets_until(shard / URL_FILE, offsets, length)
-    rest = desk.columns.page.count - PER_BLOCK * (len(offsets) - 1)
-    arrays, meta = dump(desk, offsets, list(last)[len(last) - rest :])
+                ends = followed(ends, effects)
+    lengths: dict[str, int] = {}
+    for line in lines:
+        lengths |= line["lengths"]
+    numbers = {"url": (URL_FILE, desk.columns.page.count)}
+    if (name := name_in(lengths)) is not None:
+        numbers["version"] = name, desk[Versions].count - first_of(name)
+    found = {kind: _end(shard, file, lengths[file], count, *ends[kind]) for kind, (file, count) in numbers.items()}
+    arrays, meta = dump(desk, {**NO_ENDS, **found})
     return image.write(shard, lines[-1]["last_tick"], lines[-1]["last_record"], arrays, meta)
 
 
-def _load_last(desk: Desk, shard: Path, contents: Contents) -> tuple[int, Offsets | None, deque[bytes]]:
-    """Loads the last image, if it can be used. Returns its last record, the offsets of its URL blocks, its last
-    URLs."""
-    last: deque[bytes] = deque(maxlen=2 * PER_BLOCK)
+def _end(
+    shard: Path, file: str, length: int, count: int, known: Offsets, last: list[bytes]
+) -> tuple[Offsets, list[bytes]]:
+    """What the image holds of a block file with `count` texts: `known` are the first offsets, `last` the last texts."""
+    offsets = offsets_until(shard / file, known, length)
+    return offsets, last[len(last) - (count - PER_BLOCK * (len(offsets) - 1)) :]
+
+
+def _load_last(desk: Desk, shard: Path, contents: Contents) -> tuple[int, Ends]:
+    """Loads the last image, if it can be used. Returns its last record, and what it holds of the block files."""
     if contents.image is None:
-        return 0, None, last
+        return 0, NO_ENDS
     try:
         found = image.read(shard, contents.image)
         if not usable(desk, found):
-            return 0, None, last
+            return 0, NO_ENDS
         found.check()
     except GossamerError:
-        return 0, None, last
-    last.extend(load(desk, found))
-    return found.record, found.array("url_offsets"), last
+        return 0, NO_ENDS
+    return found.record, load(desk, found)
 
 
 class Imager:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import secrets
-from collections import deque
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +13,7 @@ from gossamer.base import disk
 from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Texts
 from gossamer.collection import lock
-from gossamer.collection.blocks import PER_BLOCK, BlockFile, Offsets
+from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
 from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
@@ -22,6 +21,7 @@ from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.runs import begin_run, go_on, in_form
 from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.collection.store import Store
+from gossamer.collection.versions import VersionFile
 from gossamer.config.settings import Settings
 from gossamer.crawl.apply import apply
 from gossamer.crawl.parts import PARTS, new_desk
@@ -29,6 +29,7 @@ from gossamer.desk import snapshot
 from gossamer.desk.desk import Desk, Part
 from gossamer.desk.places import Places
 from gossamer.harvester.lost import patience_after
+from gossamer.harvester.versions import Versions
 
 
 def open_collection(
@@ -64,7 +65,7 @@ def open_collection(
             recovered = recover(shard)
         settings = in_form(settings, recovered.meta.url_form)
         desk = new_desk(settings, recovered.meta.seed, shard, parts)
-        texts, offsets = _replay(desk, recovered)
+        ends = _replay(desk, recovered)
         if not new and toml is not None:  # the collection can be opened with it
             disk.write_atomic(folder / SETTINGS, toml)
         reckoned = not new and go_on(shard, clock, desk.wall, desk.corrected)
@@ -74,24 +75,25 @@ def open_collection(
         journal = cut(recovered, [patience] if patience else [])
         if patience:
             apply(desk, patience)
+        (offsets, texts), (version_offsets, last) = ends["url"], ends["version"]
         urls = BlockFile(shard / URL_FILE, offsets)
         urls.put(desk.columns.page.count - len(texts), texts)
+        lengths, count = recovered.mark.lengths, desk[Versions].count
+        versions = VersionFile.open(shard, lengths, count, last, version_offsets)
         stopped, limits = recovered.stopped and reckoned, settings.collection
-        store = Store(recovered, held, Manifest.open(shard), journal, urls, limits, clock, stopped, sealer)
+        store = Store(recovered, held, Manifest.open(shard), journal, urls, versions, limits, clock, stopped, sealer)
     except BaseException:
         held.release()
         raise
     return store, desk, not new
 
 
-def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | None]:
-    """Applies everything that was committed. Returns the URLs of the last pages, which may not fill a block yet, and
+def _replay(desk: Desk, recovered: Recovered) -> snapshot.Ends:
+    """Applies everything that was committed. Returns the last URLs and versions, which may not fill a block yet, and
     the offsets of the blocks that the image knew."""
-    last: deque[bytes] = deque(maxlen=PER_BLOCK)
-    offsets = None
+    ends = snapshot.NO_ENDS
     if recovered.image is not None and snapshot.usable(desk, recovered.image):
-        last.extend(snapshot.load(desk, recovered.image))
-        offsets = recovered.image.array("url_offsets")
+        ends = snapshot.load(desk, recovered.image)
     elif recovered.image is not None:
         recovered.warnings.append(
             f"{recovered.image.folder} was made under another policy, with larger limits or by another version; "
@@ -100,8 +102,8 @@ def _replay(desk: Desk, recovered: Recovered) -> tuple[list[bytes], Offsets | No
         recovered = replace(recovered, image=None)
     for effects in recovered.effects():
         apply(desk, effects)
-        last.extend(effects.urls.last(PER_BLOCK))
-    return list(last), offsets
+        ends = snapshot.followed(ends, effects)
+    return ends
 
 
 def _patience(desk: Desk, lost: list[Effects], clock: Clock) -> Effects | None:

@@ -19,6 +19,7 @@ from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 from gossamer.harvester.errands.probes import ProbeAnswers
 from gossamer.harvester.owned import Owned
+from gossamer.harvester.versions import Versions
 from gossamer.manager.pages import Pages
 from gossamer.seeder.copies import Copies
 from gossamer.seeder.pairs import Pairs
@@ -32,6 +33,7 @@ PARTS: Final[tuple[type[Part], ...]] = (
     Pages,
     Backoff,
     Owned,
+    Versions,
     ServerSpeeds,
     ProbeAnswers,
     DueSitemaps,

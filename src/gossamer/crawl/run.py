@@ -126,7 +126,7 @@ class _Session:
         if not frugal:
             watch.score_at_end()
         self._voice.doing("writing the image")
-        dumped = snapshot.dump(m.desk, *m.store.urls_end())
+        dumped = snapshot.dump(m.desk, m.store.ends())
         m.store.finish(*dumped, seal=not frugal)
         watch.meter.look(m.clock.wall())
         ended = Ended(ending.value, waits_until(m.desk, m.clock.wall()))

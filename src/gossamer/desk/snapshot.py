@@ -6,32 +6,38 @@ are replayed instead.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer.base.model import PageFlag, Texts
-from gossamer.collection.blocks import Offsets
+from gossamer.collection.blocks import PER_BLOCK, Offsets
 from gossamer.collection.image import Image, Parts
+from gossamer.collection.journal.effects import Effects
+from gossamer.collection.versions import versions_of
 from gossamer.desk.desk import Desk
 from gossamer.desk.table import LAYOUT
 
 Array = npt.NDArray[Any]
+Ends = Mapping[str, tuple[Offsets, list[bytes]]]
+"""What an image holds of the block files, by kind of text (url, version): the offsets of the blocks, and the last
+texts, which do not fill a block yet."""
+_TAILS: Final = {"url": "tail", "version": "version_tail"}
+_NO_OFFSETS: Final = np.zeros(0, np.uint64)
+NO_ENDS: Final[Ends] = {kind: (_NO_OFFSETS, []) for kind in _TAILS}
+_KEPT: Final = 2 * PER_BLOCK
 
 
-def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, Array | Parts], dict[str, Any]]:
+def dump(desk: Desk, ends: Ends) -> tuple[dict[str, Array | Parts], dict[str, Any]]:
     """The arrays and the metadata of an image. Almost all are views of memory: an image needs hardly any memory of its
-    own.
-
-    `urls`: the offsets of the blocks of URLs. `last_urls`: the URLs that do not fill a block yet.
-    """
-    columns, tail = desk.columns, Texts.join(last_urls)
-    arrays: dict[str, Array | Parts] = {
-        "tail": np.frombuffer(tail.buffer, np.uint8),
-        "tail_lengths": tail.lengths,
-        "url_offsets": urls,
-    }
+    own."""
+    columns, arrays = desk.columns, dict[str, Array | Parts]()
+    for kind, (offsets, last) in ends.items():
+        tail, name = Texts.join(last), _TAILS[kind]
+        arrays[name], arrays[f"{name}_lengths"] = np.frombuffer(tail.buffer, np.uint8), tail.lengths
+        arrays[f"{kind}_offsets"] = offsets
     meta: dict[str, Any] = {"tick": desk.tick, "wall": desk.wall, "corrected": desk.corrected, "cells": LAYOUT}
     for name, group in columns.groups().items():
         meta[f"{name}s"] = group.count
@@ -44,6 +50,16 @@ def dump(desk: Desk, urls: Offsets, last_urls: list[bytes]) -> tuple[dict[str, A
         arrays |= part.arrays()
         meta |= part.meta()
     return arrays, meta
+
+
+def followed(ends: Ends, effects: Effects) -> Ends:
+    """The ends after a tick, in a replay: some more texts than do not fill a block, and the same offsets."""
+    (offsets, urls), (version_offsets, versions) = ends["url"], ends["version"]
+    if len(effects.pages):
+        urls = [*urls, *effects.urls.last(PER_BLOCK)][-_KEPT:]
+    if len(effects.visits):
+        versions = [*versions, *versions_of(effects, PER_BLOCK)][-_KEPT:]
+    return {"url": (offsets, urls), "version": (version_offsets, versions)}
 
 
 def usable(desk: Desk, image: Image) -> bool:
@@ -59,8 +75,8 @@ def usable(desk: Desk, image: Image) -> bool:
     )
 
 
-def load(desk: Desk, image: Image) -> list[bytes]:
-    """Fills an empty desk from an image, under the desk's settings. Returns the URLs that were only in memory."""
+def load(desk: Desk, image: Image) -> Ends:
+    """Fills an empty desk from an image, under the desk's settings."""
     for name, group in desk.columns.groups().items():
         for column in group.used():
             image.into(f"{name}.{column}", getattr(group, column))
@@ -72,4 +88,5 @@ def load(desk: Desk, image: Image) -> list[bytes]:
     desk.corrected = image.meta.get("corrected", 0.0)
     for part in desk.parts:
         part.load(image)
-    return Texts(image.array("tail_lengths"), image.array("tail").tobytes()).split()
+    tails = {kind: Texts(image.array(f"{name}_lengths"), image.array(name).tobytes()) for kind, name in _TAILS.items()}
+    return {kind: (image.array(f"{kind}_offsets"), tail.split()) for kind, tail in tails.items()}

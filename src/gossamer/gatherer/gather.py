@@ -8,7 +8,8 @@ are. Links of a page to itself and mere fragments are left out. Targets that can
 of header fields (`Refresh`, `Link`) come last.
 
 The digest covers the text without white space and all resolved targets of the page itself, including the counted ones
-(ERRATA: "same cleaned text, same resolved links, and not almost empty"). The sketch covers the text alone.
+(ERRATA: "same cleaned text, same resolved links, and not almost empty"). A second digest covers the same without
+digits: it stays when only dates and numbers change. The sketch covers the text alone.
 
 Cost for 25 KB and 75 links: `bench/gather.py` prints it, part by part.
 """
@@ -42,6 +43,7 @@ ALMOST_EMPTY: Final = 32
 LONGEST_TITLE: Final = 300
 
 _EMPTY: Final = int(VisitFlag.EMPTY)
+_DIGITS: Final = b"0123456789"
 _LINKING: Final = frozenset(("link", "refresh"))
 """Header fields that may have links."""
 
@@ -108,6 +110,7 @@ def gather(
         told.language,
         found.description,
         told.sketch,
+        told.numberless,
         page_lines(tree, settings.keep, title) if settings.text else None,
         found.preferences,
     )
@@ -133,16 +136,19 @@ def _with_links(
 
 
 def _of_text(text: str, targets: Iterable[str], declared: str, settings: GathererSettings) -> Gathered:
-    """Length, digest, sketch and language of a text; the flag EMPTY if it is almost empty."""
+    """Length, digests, sketch and language of a text; the flag EMPTY if it is almost empty."""
     whole = text.encode(errors="replace")
     cleaned, length = without_white(text, whole)
+    listed = "\n".join(("", *targets)).encode()
+    numberless = _digest(cleaned.translate(None, _DIGITS), listed.translate(None, _DIGITS)) if length else 0
     if length < ALMOST_EMPTY:
-        return Gathered(text_length=length, flags=_EMPTY)
+        return Gathered(text_length=length, flags=_EMPTY, numberless=numberless)
     spoken = language(text, declared) if settings.language and length >= LEAST else ""
-    return Gathered(text_length=length, digest=_digest(cleaned, targets), sketch=sketch(whole), language=spoken)
+    digest = _digest(cleaned, listed)
+    return Gathered(text_length=length, digest=digest, sketch=sketch(whole), numberless=numberless, language=spoken)
 
 
-def _digest(cleaned: bytes, targets: Iterable[str]) -> int:
+def _digest(cleaned: bytes, targets: bytes) -> int:
     state = xxh3_64(cleaned)
-    state.update("\n".join(("", *targets)).encode())
+    state.update(targets)
     return state.intdigest() or 1

@@ -32,6 +32,8 @@ class Gathered:
     description: str = ""
     sketch: int = 0
     """64 bits; 0 if the page is almost empty."""
+    numberless: int = 0
+    """Digest of text and links without their digits: 64 bits; 0 if there is no text."""
     text: bytes | None = None
     """Cleaned text in UTF-8, if the settings ask for it."""
     preferences: list[tuple[str, str]] = field(default_factory=list)

@@ -12,6 +12,7 @@ from typing import Final
 
 from gossamer.base.clock import DeskTime
 from gossamer.base.model import Ask, Outcome, VisitFlag
+from gossamer.collection.versions import Version
 from gossamer.config import Settings
 from gossamer.gatherer.challenge import challenged
 from gossamer.gatherer.charset import charset_of
@@ -24,7 +25,8 @@ from gossamer.gatherer.sitemaps import MOST_BYTES, further, listed, read
 from gossamer.robots import Rules
 from gossamer.robots.parse import LIMIT
 from gossamer.urls import Scope, are_twins, canonical, host
-from gossamer.web.archive.archive import Archive, Exchange, Place
+from gossamer.web.archive.archive import Archive, Copy, Exchange, Place
+from gossamer.web.fetch.caching import conditions
 from gossamer.web.fetch.decode import Decoded, decode, salvaged
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.response import kind_of, lie, mime, outcome_of
@@ -32,6 +34,7 @@ from gossamer.web.owner.proof import NAME, shown
 
 LARGE: Final = 300_000
 """Bytes of a decoded body. Larger ones, which take more than about 20 ms, are read in the background thread."""
+_NOT_MODIFIED: Final = 304
 _NOWHERE: Final = "http://localhost/"
 _NOTHING: Final = Gathered()
 _EMPTY: Final = Decoded(b"", True, True)
@@ -63,7 +66,7 @@ class Reader:
 
     def finish(self, result: Result) -> bytes:
         """The RESULT frame. Request and response, if they are kept, are stored in the archive before it is made."""
-        place = self._store(result.fetched, result.decoded, result.gathered.text) if result.kept else None
+        place = self._store(result) if result.kept else None
         return encode(result, place, self.archive.number if self.archive else 0)
 
     def read_at_once(self, fetched: Fetched) -> Result | None:
@@ -143,6 +146,8 @@ class Reader:
     def _outcome(fetched: Fetched, decoded: Decoded) -> Outcome:
         """The outcome of a response that arrived; also sets `fetched.detail`."""
         outcome = outcome_of(fetched.status, fetched.headers, fetched.body)
+        if fetched.status == _NOT_MODIFIED and conditions(fetched.assignment)[0]:
+            return Outcome.NOT_MODIFIED
         if fetched.assignment.ask == Ask.ROBOTS:
             if outcome is Outcome.NO_CONTENT and fetched.status == 200:
                 outcome = Outcome.OK
@@ -203,16 +208,23 @@ class Reader:
             fetched.detail = f"a redirect to the page itself{with_cookie}"
         return target, redirected(raw, own, scope, proven), flags
 
-    def _store(self, fetched: Fetched, decoded: Decoded, text: bytes | None) -> Place | None:
+    def _store(self, result: Result) -> Place | None:
         """Archive a response that is complete, or that we cut off ourselves. robots.txt is archived whatever its
-        X-Robots-Tag says: it is not a page but the proof of our permission."""
+        X-Robots-Tag says: it is not a page but the proof of our permission. That a page has not changed is archived if
+        the page is."""
+        fetched, copy = result.fetched, None
+        if result.outcome is Outcome.NOT_MODIFIED:
+            before = Version.read(fetched.assignment.version)
+            copy = Copy(before.payload, before.warc_file, before.warc_offset)
+            if not copy.offset:
+                return None
         if self.archive is None or fetched.failure not in (None, Outcome.OTHER_TYPE):
             return None
         url, address = fetched.assignment.url, fetched.assignment.address
         cut = "length" if fetched.cut else "unspecified" if fetched.failure is not None else ""
         wall = self.clock.wall() - (time.monotonic() - fetched.start)
-        response = fetched.head, fetched.body
-        return self.archive.write(Exchange(url, address, wall, fetched.request, *response, decoded, cut), text)
+        exchange = Exchange(url, address, wall, fetched.request, fetched.head, fetched.body, result.decoded, cut)
+        return self.archive.write(exchange, result.gathered.text, copy)
 
 
 def _robots_tags(fetched: Fetched) -> list[str]:

@@ -9,12 +9,14 @@ from typing import Final, NamedTuple
 from xxhash import xxh3_64_intdigest
 
 from gossamer.base.model import NONE, Ask, Assignment, Outcome, VisitFlag
+from gossamer.collection.versions import Version, target_digest
 from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.links import Link
 from gossamer.gatherer.preferences import lines, of_headers
 from gossamer.robots import Rules
 from gossamer.urls import fingerprint, origin
 from gossamer.web.archive.archive import Place
+from gossamer.web.fetch.caching import compared, lifetime
 from gossamer.web.fetch.decode import Decoded
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.response import mime, retry_after
@@ -61,11 +63,16 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
     if "retry-after" in headers:  # without a Date header, a date counts from the end of the response, like seconds
         ended = time.time() - (time.monotonic() - fetched.end)
         wait = retry_after(headers["retry-after"], ended, headers.get("date", ""))
+    etag, modified = _field(headers, "etag"), _field(headers, "last-modified")
+    change, validators = 0, 0
+    if assignment.version:
+        now = _version(result, payload, etag, modified)
+        change, validators = compared(assignment, now, result.outcome is Outcome.NOT_MODIFIED)
     texts = (
         mime(headers).encode(),
         gathered.charset.encode(),
-        _field(headers, "etag"),
-        _field(headers, "last-modified"),
+        etag,
+        modified,
         result.target.encode(),
         _title(assignment, gathered),
         assignment.address.encode(),
@@ -96,14 +103,16 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
         gathered.text_length,
         gathered.digest,
         gathered.sketch,
+        gathered.numberless,
         payload,
         NONE,
         gathered.out_degree,
         len(gathered.links),
         wait,
         -1.0 if rules.delay is None else rules.delay,
-        0.0,
-        0,
+        lifetime(headers),
+        change,
+        validators,
         file,
         offset,
         end,
@@ -112,6 +121,18 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
         *map(len, texts),
     )
     return frame(Type.RESULT, visit, *texts, result.links, gathered.seen)
+
+
+def _version(result: Result, payload: bytes, etag: bytes, modified: bytes) -> Version | None:
+    """The version of the page that the response brings; None if it brings none."""
+    gathered = result.gathered
+    if result.outcome is Outcome.OK:
+        digests = payload, gathered.digest, gathered.sketch, gathered.numberless
+        return Version(*digests, etag=etag, modified=modified)
+    if result.outcome is Outcome.REDIRECT and not result.flags & VisitFlag.RESPELLED:
+        digest = target_digest(result.target.encode())
+        return Version(digest=digest, redirect=True, etag=etag, modified=modified)
+    return None
 
 
 def encode_links(links: list[Link], seed: int, known: dict[str, int]) -> bytes:

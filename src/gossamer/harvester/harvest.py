@@ -33,6 +33,7 @@ from gossamer.harvester.in_flight import InFlight
 from gossamer.harvester.names import SiteNames
 from gossamer.harvester.queue.queue import SITES_BY, Order, SiteQueue
 from gossamer.harvester.requests import Assigner, Taken
+from gossamer.harvester.versions import Versions
 from gossamer.web.message import Results
 from gossamer.web.seam import Answer, Names, Web
 
@@ -76,7 +77,7 @@ class Harvest:
         self._in_flight, self._outbox = InFlight(), Outbox()
         context = Context(desk, self._in_flight, self._outbox, self._clocks, store.urls_soon, self._queue.without_pages)
         self._errands = Errands(errands, context, self._queue, self._names.enter)
-        self._assigner = Assigner(context, self._queue, self._errands)
+        self._assigner = Assigner(context, self._queue, self._errands, store.versions_soon)
         self._early, self._next_read = Early(self._queue, self._assigner), -float("inf")
 
     def resume(self, since_start: float) -> None:
@@ -179,7 +180,8 @@ class Harvest:
             self._ask(taken, begins, times, {})
         if now >= self._next_read:
             self._next_read = now + READ_EVERY
-            self._store.read_ahead(self._queue.due(now, READ_AHEAD + 2 * ahead, most))
+            due = self._queue.due(now, READ_AHEAD + 2 * ahead, most)
+            self._store.read_ahead(due, self._desk[Versions].numbers(due))
 
     def kept(self) -> int:
         """Requests that the workers keep until their time."""
@@ -207,8 +209,7 @@ class Harvest:
         columns, wall = self._desk.columns.site, self._clocks.wall
         if spoken_against(taken.sites, columns.refused, columns.resolved, wall):
             taken = self._not_spoken_against(taken, wall)
-        flights = self._assigner.flights(taken, begins)
-        assign = self._assigner.assignment
+        flights, assign = self._assigner.flights(taken, begins), self._assigner.assignment
         if flights:
             self._web.assign([assign(f, times.get(f.site, 0.0), caps.get(f.site, 0)) for f in flights])
         return [flight.site for flight in flights]

@@ -6,12 +6,14 @@ its robots.txt is requested instead; a turn for errands gets the site's next err
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from gossamer import urls
+from gossamer.base.arrays import U32
 from gossamer.base.model import ERRAND, NONE, Ask, Assignment, PageFlag, Reason, State, VerdictFlag
 from gossamer.collection.journal.effects import Verdict
 from gossamer.desk.places import Places
@@ -21,6 +23,7 @@ from gossamer.harvester.errands.errand import Context, Errands, Request
 from gossamer.harvester.errands.robots import RobotsErrand
 from gossamer.harvester.in_flight import Flight
 from gossamer.harvester.queue.queue import SiteQueue
+from gossamer.harvester.versions import Versions
 
 Array = npt.NDArray[Any]
 
@@ -43,11 +46,15 @@ class Taken(NamedTuple):
 class Assigner:
     """Makes flights and assignments for sites that are due."""
 
-    def __init__(self, context: Context, queue: SiteQueue, errands: Errands) -> None:
+    def __init__(
+        self, context: Context, queue: SiteQueue, errands: Errands, versions: Callable[[U32], list[bytes]]
+    ) -> None:
+        """`versions` reads versions of pages by number."""
         self._desk, self._in_flight, self._outbox = context.desk, context.in_flight, context.outbox
         self._clocks, self._texts, self._queue, self._errands = context.clocks, context.texts, queue, errands
         self._places = context.desk[Places]
         self._proven = context.desk[Proven].parameters
+        self._versions, self._read_versions = context.desk[Versions], versions
 
     def flights(self, taken: Taken, begins: float) -> list[Flight]:
         """The requests to these sites; a site is left out if robots.txt forbids its page or nothing is left to request.
@@ -64,6 +71,7 @@ class Assigner:
         if not port:  # a page has the port of its origin
             is_page = flight.page != NONE
             port = int(columns.origin.port[flight.origin]) if is_page else urls.split(flight.url.decode()).port
+        version = self._version(flight.page) if flight.page != NONE else b""
         return Assignment(
             self._in_flight.add(flight),
             flight.ask,
@@ -76,7 +84,14 @@ class Assigner:
             cap=cap,
             not_before=not_before,
             proven=self._proven.get(site, 0),
+            version=version,
+            conditions=self._versions.conditions(flight.page, site, self._clocks.wall) if version else 0,
         )
+
+    def _version(self, page: int) -> bytes:
+        """The version of the page that its last fetch brought; b"" if there is none."""
+        number = int(self._desk.columns.page.version[page])
+        return self._read_versions(np.array([number - 1], np.uint32))[0] if number else b""
 
     def unassign(self, taken: Taken) -> None:
         """Takes back these pages, which are not requested after all."""

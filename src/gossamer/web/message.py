@@ -4,7 +4,7 @@ Every frame is a uint32 length (of what follows), a uint8 `Type`, and the body, 
 
     desk to worker   SETTINGS  JSON: the settings a worker needs, fingerprint seed, scope
                      ARCHIVE   uint16 file number, path of the WARC file to append to from now on
-                     ASSIGN    `ASSIGN` struct, then URL and address
+                     ASSIGN    `ASSIGN` struct, then URL, address and version
                      STOP      finish what is open, then exit
     worker to desk   READY     empty: settings understood
                      RESULT    one `VISIT` record, its texts, its links (`LINK` records, then their URLs, then
@@ -43,8 +43,9 @@ class Type(IntEnum):
 
 
 HEAD: Final = struct.Struct("<IB")
-ASSIGN: Final = struct.Struct("<QBQIIHBQdQHH")
-"""number, ask, page, origin, site, port, alone, cap, not_before, proven, len(url), len(address)"""
+ASSIGN: Final = struct.Struct("<QBQIIHBQdQBHHH")
+"""number, ask, page, origin, site, port, alone, cap, not_before, proven, conditions, len(url), len(address),
+len(version)"""
 _ASSIGN_FRAME, _ASSIGN = struct.Struct(HEAD.format + ASSIGN.format[1:]), int(Type.ASSIGN)
 
 
@@ -55,7 +56,7 @@ def frame(kind: Type, *parts: bytes) -> bytes:
 def encode_assignment(a: Assignment) -> bytes:
     address = a.address.encode()
     fixed = _ASSIGN_FRAME.pack(
-        1 + ASSIGN.size + len(a.url) + len(address),
+        1 + ASSIGN.size + len(a.url) + len(address) + len(a.version),
         _ASSIGN,
         a.number,
         a.ask,
@@ -67,19 +68,22 @@ def encode_assignment(a: Assignment) -> bytes:
         a.cap,
         a.not_before,
         a.proven,
+        a.conditions,
         len(a.url),
         len(address),
+        len(a.version),
     )
-    return fixed + a.url + address
+    return fixed + a.url + address + a.version
 
 
 def decode_assignment(body: bytes) -> Assignment:
-    number, ask, page, origin, site, port, alone, cap, not_before, proven, url_size, address_size = ASSIGN.unpack_from(
-        body
-    )
-    end = ASSIGN.size + url_size
-    url, address = body[ASSIGN.size : end], body[end : end + address_size].decode()
-    return Assignment(number, Ask(ask), page, origin, site, url, address, port, bool(alone), cap, not_before, proven)
+    fixed = ASSIGN.unpack_from(body)
+    number, ask, page, origin, site, port, alone, cap, not_before, proven, conditions, *sizes = fixed
+    url_end = ASSIGN.size + sizes[0]
+    end = url_end + sizes[1]
+    url, address, version = body[ASSIGN.size : url_end], body[url_end:end].decode(), body[end : end + sizes[2]]
+    place = (number, Ask(ask), page, origin, site, url, address, port)
+    return Assignment(*place, bool(alone), cap, not_before, proven, version, conditions)
 
 
 _DETAIL: Final = VISIT_TEXTS.index("detail")

@@ -25,10 +25,13 @@ from gossamer.base.model import (
     LinkKind,
     Outcome,
     Texts,
+    Validators,
     VisitFlag,
     Visits,
 )
+from gossamer.collection.versions import Version, target_digest
 from gossamer.urls.names import bare
+from gossamer.web.fetch.caching import compared, conditions
 from gossamer.web.message import HEAD, Links, Results, decode_results, encode_result
 from gossamer.web.seam import Answer
 
@@ -56,6 +59,11 @@ class Labels:
     preferences: str = ""
     detail: str = ""
     """Of a robots.txt or a file of proof: the proofs that it shows, as the gatherer writes them."""
+    etag: str = ""
+    modified: str = ""
+    """Last-Modified."""
+    unchanged: bool | None = None
+    """The answer to a request on condition is always 304, or never; None: it depends on the validators."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,6 +223,9 @@ class SimulatedNames:
 
 def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int, www: bool = True) -> bytes:
     """A RESULT frame without its head, as a worker sends it."""
+    asked = conditions(a)[0]
+    if asked and reply.status == 200 and _is_unchanged(Version.read(a.version), asked, reply.labels):
+        reply = replace(reply, outcome=Outcome.NOT_MODIFIED, status=304, links=(), digest=0, sketch=0, size=200)
     visit: Visits = np.zeros(1, VISIT)
     visit["number"], visit["page"], visit["origin"], visit["site"] = a.number, a.page, a.origin, a.site
     visit["ask"], visit["outcome"], visit["status"] = a.ask, reply.outcome, reply.status
@@ -231,7 +242,12 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
         "title": _title(a, reply),
         "preferences": reply.labels.preferences.encode(),
         "detail": reply.labels.detail.encode(),
+        "etag": reply.labels.etag.encode(),
+        "last_modified": reply.labels.modified.encode(),
     }
+    if a.version:
+        unmodified = reply.outcome == Outcome.NOT_MODIFIED
+        visit["change"], visit["validators"] = compared(a, _version_of(reply), unmodified)
     targets = list(dict.fromkeys(reply.links))
     if www and reply.outcome == Outcome.REDIRECT and _to_other_name(a.url.decode(), reply.redirect):
         visit["flags"] = VisitFlag.OTHER_NAME
@@ -243,6 +259,25 @@ def result_body(a: Assignment, reply: Reply, start: float, end: float, seed: int
     if reply.sitemaps.changed:
         links = replace(links, anchors=Texts.join([text.encode() for text in reply.sitemaps.changed], "<u2"))
     return encode_result(visit, [texts.get(name, b"") for name in VISIT_TEXTS], links)[HEAD.size :]
+
+
+def _is_unchanged(before: Version, asked: int, now: Labels) -> bool:
+    if now.unchanged is not None:
+        return now.unchanged
+    if asked & Validators.BY_ETAG:
+        return before.etag == now.etag.encode()
+    return before.modified == now.modified.encode()
+
+
+def _version_of(reply: Reply) -> Version | None:
+    """The version of the page that the reply brings."""
+    etag, modified = reply.labels.etag.encode(), reply.labels.modified.encode()
+    if reply.outcome == Outcome.REDIRECT:
+        digest = target_digest(reply.redirect.encode())
+        return Version(digest=digest, redirect=True, etag=etag, modified=modified)
+    if reply.outcome != Outcome.OK:
+        return None
+    return Version(digest=reply.digest, sketch=reply.sketch, etag=etag, modified=modified)
 
 
 def _title(a: Assignment, reply: Reply) -> bytes:

@@ -6,6 +6,7 @@ import base64
 import hashlib
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -14,8 +15,9 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.base.disk import Appender
-from gossamer.web.archive.archive import Archive, warcinfo
+from gossamer.web.archive.archive import Archive, Copy, warcinfo
 from gossamer.web.archive.bodies import LEAST, Payloads
+from gossamer.web.fetch.response import read_head
 from tests.support.archiving import LONG, STORED, TEXT, Shard, encoded, exchange, records
 
 
@@ -203,3 +205,36 @@ def test_every_repeat_leads_to_its_body(
         original = by_id[each.warc.get("WARC-Refers-To", each.warc["WARC-Record-ID"])]
         assert original.warc["WARC-Payload-Digest"] == each.warc["WARC-Payload-Digest"]
     shard.payloads.close()
+
+
+UNMODIFIED = "http://netpreserve.org/warc/1.1/revisit/server-not-modified"
+NOT_MODIFIED = read_head([b"HTTP/1.1 304 Not Modified\r\n", b'ETag: "1"\r\n', b"Content-Length: 700\r\n", b"\r\n"])
+
+
+def test_that_a_page_has_not_changed_refers_to_its_copy(shard: Shard) -> None:
+    """Also if the copy is itself a repeat: then to the record that has the body. WARC 1.1, 6.7.3."""
+    first = shard.archives[0].write(exchange(LONG, url=b"http://one.test/a"))
+    shard.publish(first)
+    repeat = shard.archives[1].write(exchange(LONG, url=b"http://one.test/b"))
+    assert repeat.repeated
+    empty = replace(exchange(b"", url=b"http://one.test/b"), head=NOT_MODIFIED)
+    for place, number in ((first, 0), (repeat, 1)):
+        made = shard.archives[0].write(empty, copy=Copy(place.payload, number, place.offset))
+        assert made.repeated
+        assert made.payload == first.payload
+        last = [each for each in shard.records() if each.warc.get("WARC-Profile") == UNMODIFIED][-1]
+        assert last.kind == "revisit"
+        original = next(each for each in shard.records() if each.kind == "response")
+        assert last.warc["WARC-Refers-To"] == original.warc["WARC-Record-ID"]
+        assert last.warc["WARC-Refers-To-Target-URI"] == "http://one.test/a"
+        assert last.warc["WARC-Refers-To-Date"] == original.warc["WARC-Date"]
+        assert last.warc["WARC-Payload-Digest"] == original.warc["WARC-Payload-Digest"]
+
+
+def test_that_a_page_has_not_changed_is_archived_even_if_its_copy_is_lost(shard: Shard) -> None:
+    first = shard.archives[0].write(exchange(LONG))
+    empty = replace(exchange(b""), head=NOT_MODIFIED)
+    for copy in (Copy(first.payload, 7, 100), Copy(bytes(19) + b"x", 0, first.offset)):
+        assert shard.archives[1].write(empty, copy=copy).repeated
+        last = [each for each in shard.records() if each.warc.get("WARC-Profile") == UNMODIFIED][-1]
+        assert "WARC-Refers-To" not in last.warc

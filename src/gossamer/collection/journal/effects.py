@@ -248,7 +248,7 @@ def _older(without: tuple[str, ...] = (), **counts: int) -> np.dtype[np.void]:
     )
 
 
-_CHANGES: Final = ("lifetime", "change")
+_CHANGES: Final = ("lifetime", "change", "numberless", "validators")
 _OLDER: Final = {
     _Id.VISITS_1: _older(("sketch", "payload", "seen", *_CHANGES), counted=13, texts=10),
     _Id.VISITS_2: _older(_CHANGES, counted=14, texts=12),

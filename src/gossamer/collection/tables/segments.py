@@ -129,6 +129,8 @@ class Shape:
             *(_counted(c) for c in Counted if c >= Counted.TRAP),
             Column("lifetime", "lifetime", Plain(0)),
             Column("change", "change", Word(Change)),
+            Column("numberless", "numberless", Plain(0)),
+            Column("validators", "validators", Plain(0)),
         ]
         self.links = [Column("target", "target", page), Column("kind", "kind", Word(LinkKind)), *_plain("flags")]
         self.origins = _plain("site", "port", "secure")

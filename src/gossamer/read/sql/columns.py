@@ -121,6 +121,10 @@ lifetime FLOAT Seconds for which the server calls its answer fresh (Cache-Contro
   nothing.
 change VARCHAR What the visit found, compared with the version seen before: none, minor or major; unknown if there is
   nothing to compare.
+numberless UBIGINT Digest of cleaned text and links without their digits: the same if only dates and numbers differ.
+validators UTINYINT Of a page that was fetched before: whether it was requested by ETag (1) or Last-Modified (2),
+  whether the answer has the same ETag (4) or another (8), the same Last-Modified (16) or another (32), and whether it
+  was requested in full to test both (64).
 rules BLOB Rules of robots.txt, compiled.
 sitemaps VARCHAR Sitemaps named by robots.txt, or by a sitemap index.
 start DOUBLE Start of the request, by the monotonic clock.

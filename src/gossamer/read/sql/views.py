@@ -86,6 +86,8 @@ last as (
     select page, arg_max({{'outcome': outcome, 'status': status, 'time': time, 'again': again, 'tick': tick,
                            'pause': greatest({retry}, least(coalesce(retry_after, 0), {LONGEST_PAUSE}))}},
                          (tick, number)) as v,
+           arg_max({{'outcome': outcome, 'status': status}}, (tick, number))
+               filter (outcome != '{Outcome.NOT_MODIFIED.word}') as brought,
            max(tick) filter (not again) as final_tick, count(*) as visits, count(*) filter (kept) as stored
     from asked group by page
 ),
@@ -116,7 +118,8 @@ opened as (
           and (k.kind != 'redirect' or (s.flags >> {HOPS_SHIFT}) < {MOST_REDIRECTS})
 ),
 now as (
-    select p.*, l.visits, l.stored, l.waits, l.v.outcome as outcome, l.v.status as status, l.v.time as last_visit,
+    select p.*, l.visits, l.stored, l.waits, l.brought.outcome as outcome,
+           l.brought.status as status, l.v.time as last_visit,
            l.v.pause as pause,
            case
                when l.page is not null and not l.waits and coalesce(j.again_tick < l.v.tick, true) then 'done'

@@ -33,6 +33,7 @@ _GZIP: Final = b"\x1f\x8b\x08"
 _WARC: Final = b"WARC/1."
 _START: Final = 1 << 10
 """Compressed bytes of a gzip member that are enough to read its first words."""
+_UNMODIFIED: Final = b"/server-not-modified"
 _REPLAYED: Final = (b"response", b"revisit")
 _REPEATED, _TEXT = int(VisitFlag.REPEATED), int(VisitFlag.TEXT)
 _HASH: Final = (1 << 64) - 1
@@ -183,13 +184,15 @@ def _place_record(
         done.wrong += [(offset, text) for text in _unlike(piece, record, kind, visit, stretch)]
         fields = record.field(b"WARC-Date"), record.field(b"WARC-Target-URI")
         done.dates.take(offset, *fields, record.raw, record.behind, visit.begun, visit.off)
-        if kind == b"revisit":
+        unknown = visit.payload is None or not record.field(b"WARC-Refers-To")
+        if kind == b"revisit" and not (unknown and record.field(b"WARC-Profile").endswith(_UNMODIFIED)):
             digest = record.field(b"WARC-Payload-Digest").removeprefix(b"sha1:").decode("latin-1")
             done.revisits.append(Revisit(offset, digest, record.field(b"WARC-Refers-To")))
         if not any(a <= offset < b for a, b in piece.unindexed):
-            done.lines += 1
             line = cdx.line_of(record.raw, offset, done.reached - offset, piece.path.name)
-            done.checksum = (done.checksum + xxhash.xxh3_64_intdigest(line)) & _HASH
+            if line:
+                done.lines += 1
+                done.checksum = (done.checksum + xxhash.xxh3_64_intdigest(line)) & _HASH
     else:
         done.wrong.append((offset, f"no visit refers to this {kind.decode('latin-1')} record"))
 

@@ -10,6 +10,7 @@ MOST: Final = 1_000
 """Maximum number of faults that are kept. All are counted."""
 
 BACKUP: Final = "Restore the file from a backup."
+REPAIR: Final = "Rebuild it: gossamer verify DIR --repair"
 REPORT: Final = "This cannot be repaired by hand: keep the folder, and report this as a fault of Gossamer."
 
 

@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import Any, Final
 
-from gossamer.base.model import SHARD_SHIFT, SITE_FAILURES, Counted, PageFlag
+from gossamer.base.model import SHARD_SHIFT, SITE_FAILURES, Counted, PageFlag, VisitFlag
 from gossamer.collection.blocks import PER_BLOCK
 from gossamer.collection.layout import URL_FILE
+from gossamer.collection.versions import first_of, name_in
 from gossamer.read.sql.database import STORED, Database
 from gossamer.read.sql.sources import Sources
 from gossamer.read.sql.views import words_of
-from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
+from gossamer.read.verify.faults import BACKUP, REPAIR, REPORT, Fault, VerifyReport
 from gossamer.read.verify.files import blocks
 
 SHOWN: Final = 20
@@ -241,3 +242,31 @@ def check_urls(sources: Sources, database: Database, report: VerifyReport) -> No
     report.count("URLs", known + rest)
     if rest >= PER_BLOCK:
         report.add(Fault(URL_FILE, "", f"contains the URLs of only {known} of {known + rest} pages", BACKUP))
+
+
+_VERSIONS: Final = f"""
+select count(*) from stored.visits
+where ask = 'page' and page is not null and outcome in ('ok', 'duplicate', 'redirect')
+      and (flags & {VisitFlag.RESPELLED:d}) = 0
+"""
+
+
+def check_versions(sources: Sources, database: Database, report: VerifyReport) -> None:
+    """Checks that the file of versions is as it was written, and has all versions but the last, which do not fill a
+    block yet."""
+    name = name_in(sources.lengths())
+    if name is None:
+        return
+    path, length = sources.shard / name, sources.lengths()[name]
+    if not path.exists():
+        report.add(Fault(name, "", f"is missing, but {length} bytes of it were committed", REPAIR))
+        return
+    try:
+        kept = sum(len(texts) for _, texts in blocks(path, length))
+    except ValueError as error:
+        report.add(Fault(name, "", str(error), REPAIR))
+        return
+    brought = int(database.run(_VERSIONS)[0][0]) - first_of(name)
+    report.count("versions", brought)
+    if not kept <= brought < kept + PER_BLOCK:
+        report.add(Fault(name, "", f"contains {kept} of {brought} versions", REPAIR))

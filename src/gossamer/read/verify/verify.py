@@ -91,6 +91,8 @@ class _Contents:
             times.check_spans(self.database, self.marks, self.report)
         if "pages" not in self.damaged:
             invariants.check_urls(self.sources, self.database, self.report)
+        if "visits" not in self.damaged:
+            invariants.check_versions(self.sources, self.database, self.report)
         lengths = _archive_lengths(self.sources, self.report)
         if quick:
             self.report.notes.append("The records of the archive were not read (--quick).")

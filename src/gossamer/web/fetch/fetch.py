@@ -28,6 +28,7 @@ import pycurl
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden
+from gossamer.web.fetch.caching import conditions
 from gossamer.web.fetch.meter import Meters
 from gossamer.web.fetch.request import Quirks, Requests, Trusted
 from gossamer.web.fetch.response import Head, broken, read_head
@@ -203,6 +204,8 @@ class Fetcher:
         transfer.prepare(assignment, limit, time.monotonic())
         if self._quirks.possible:
             self._quirks.adapt(transfer)
+        fields = self._requests.part_fields if transfer.partly else self._requests.fields
+        transfer.ask_if(fields, conditions(assignment)[1] if assignment.conditions else [])
         self._open[transfer.curl] = transfer
         self._driver.multi.add_handle(transfer.curl)
 
@@ -321,7 +324,7 @@ class Fetcher:
                 head=head,
                 headers=head.headers,
                 body=b"".join(transfer.chunks),
-                request=self._requests.head(url, transfer.partly),
+                request=self._requests.head(url, transfer.partly, transfer.conditions),
             )
         )
         self._driver.multi.remove_handle(curl)

@@ -52,9 +52,11 @@ class Requests:
         """For the first bytes of the page itself, so without compression."""
         self._lines, self._part_lines = _lines(self.fields), _lines(self.part_fields)
 
-    def head(self, url: bytes, partly: bool) -> bytes:
-        """The bytes that libcurl sends for a canonical URL; `partly`: as a request for its first bytes."""
-        return request_head(url, self._part_lines if partly else self._lines)
+    def head(self, url: bytes, partly: bool, conditions: list[bytes]) -> bytes:
+        """The bytes that libcurl sends for a canonical URL; `partly`: as a request for its first bytes. `conditions`:
+        more header fields."""
+        lines = self._part_lines if partly else self._lines
+        return request_head(url, b"\r\n".join((lines[:-4], *conditions, b"\r\n")) if conditions else lines)
 
 
 def request_fields(settings: HarvesterSettings) -> list[str]:

@@ -110,6 +110,8 @@ class Transfer:
         self.lines: list[bytes] = []
         self.forbidden = forbidden
         self.http2 = self.partly = self.unverified = False
+        self.conditions: list[bytes] = []
+        """Header fields by which the page is requested only if it has changed."""
         self.cap = 0
         """Bytes per second that libcurl may read for this request; 0: any number. Only with a limit."""
         self.made = -1
@@ -144,6 +146,12 @@ class Transfer:
         version = pycurl.CURL_HTTP_VERSION_2TLS if http2 else pycurl.CURL_HTTP_VERSION_1_1
         self.curl.setopt(pycurl.HTTP_VERSION, version)
         self.curl.setopt(pycurl.FRESH_CONNECT, not http2)
+
+    def ask_if(self, fields: list[str], conditions: list[bytes]) -> None:
+        """Adds conditions to the header fields of the next request, or takes back those of the last."""
+        if conditions or self.conditions:
+            self.curl.setopt(pycurl.HTTPHEADER, [*fields, *conditions])
+        self.conditions = conditions
 
     def ask_partly(self, partly: bool, fields: list[str]) -> None:
         self.partly = partly
