@@ -225,3 +225,23 @@ def test_reproductions_can_be_printed_as_json(graph: Path) -> None:
 def test_a_speed_of_zero_is_refused() -> None:
     with pytest.raises(UsageError, match="nothing would ever arrive"):
         speed_of("--bandwidth", "0B/s")
+
+
+# --- simulate --revisit ----------------------------------------------------------------------------------------
+
+
+def test_simulate_compares_policies_of_revisits() -> None:
+    options = ("--revisit", "uniform", "--revisit", "expected", "--pages", "100", "--budget", "2")
+    assert [line.split()[0] for line in said("simulate", "bursts", *options).splitlines()[2:]] == [
+        "uniform",
+        "expected",
+    ]
+    found = json.loads(said("simulate", "never", *options, "--json"))
+    assert (found["pages"], found["budget"]) == (100, 2)
+    assert [each["policy"] for each in found["runs"]] == ["uniform", "expected"]
+    assert found["runs"][1]["calibration"][0]["visits"] > 0
+
+
+def test_simulate_needs_a_strategy_or_a_policy_of_revisits(graph: Path) -> None:
+    for options in ((), ("--strategy", "opic", "--revisit", "uniform")):
+        assert "needs a --strategy for a graph" in str(refused("simulate", graph, *options))

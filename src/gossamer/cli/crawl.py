@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     "--demo-speed",
     type=click.FloatRange(0, 100_000),
     default=0.0,
-    help="With --demo: as `gossamer web --speed`; 0: its pages do not change.",
+    help="With --demo: let its pages change, this many times as fast as in life; 0: nothing changes.",
 )
 @flag("--json", "as_json", help="Print the result as one JSON object.")
 def crawl(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
 from gossamer.cli.command import PATH, argument, command, flag, strategies
 
@@ -16,14 +17,18 @@ if TYPE_CHECKING:
 
 
 @command
-@argument("graph", "GRAPH|DIR", "Graph file (.npz) or collection.")
+@argument("graph", "GRAPH|DIR", "Graph file (.npz) or collection; with --revisit: what changes.")
 @click.option(
-    "--strategy",
-    required=True,
-    multiple=True,
-    shell_complete=strategies,
-    help="Strategy that orders the pages; repeatable.",
+    "--strategy", multiple=True, shell_complete=strategies, help="Strategy that orders the pages; repeatable."
 )
+@click.option(
+    "--revisit",
+    multiple=True,
+    metavar="POLICY",
+    help="Simulate re-visits instead, by this policy; repeatable. GRAPH is then poisson, business-hours, bursts, "
+    "never, or a file of changes.",
+)
+@click.option("--budget", type=click.FloatRange(0.01, 100), default=1.0, help="With --revisit: visits for each change.")
 @click.option("--connections", type=click.IntRange(min=1), default=1, help="Maximum number of open connections (r).")
 @click.option("--wait", metavar="TIME", default="0s", help="Time between two turns at a site (w).")
 @click.option("--per-turn", type=click.IntRange(min=1), default=1, help="Pages per turn, over one connection (c).")
@@ -55,6 +60,8 @@ if TYPE_CHECKING:
 def simulate(
     graph: Path,
     strategy: tuple[str, ...],
+    revisit: tuple[str, ...],
+    budget: float,
     connections: int,
     wait: str,
     per_turn: int,
@@ -70,7 +77,15 @@ def simulate(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Simulate crawls of a graph, or of the graph of a collection: which strategy collects PageRank first, and when."""
+    """Simulate crawls of a graph, or of the graph of a collection: which strategy collects PageRank first, and when.
+    With --revisit: which policy of re-visits keeps copies fresh."""
+    if bool(strategy) == bool(revisit):
+        raise UsageError(
+            "a simulation needs a --strategy for a graph, or a --revisit for pages that change", "Give one of the two."
+        )
+    if revisit:
+        _simulate_revisits(str(graph), revisit, budget, pages, random_seed, out, as_json)
+        return
     from gossamer.cli.options import compile_kernels, pages_of, speed_of, strategies_of, time_of
 
     names = strategies_of(strategy)
@@ -108,6 +123,33 @@ def simulate(
     if as_json:
         print(for_json(_as_json(subject, found)))
     _show(subject, found, out, quiet=as_json)
+
+
+def _simulate_revisits(
+    name: str, policies: tuple[str, ...], budget: float, pages: int, seed: int, out: Path | None, as_json: bool
+) -> None:
+    from gossamer.cli.progress import Progress
+    from gossamer.laboratory.findings import folder, table
+    from gossamer.laboratory.freshness import revisits
+
+    names = revisits.known_policies(policies)
+    if out is not None:
+        folder.prepare(out)
+    world = revisits.world_of(name, budget, pages, seed)
+    with Progress(sys.stderr) as progress:
+        found = revisits.revisits(world, names, budget, seed, progress.doing)
+    shown = revisits.finding(world, found, budget)
+    if as_json:
+        runs = [{"policy": policy} | revisits.summary(result) for policy, result in found.items()]
+        about = {"world": world.name, "pages": world.pages, "changes": len(world.time), "budget": budget}
+        print(for_json(about | {"runs": runs}))
+    else:
+        print(shown.setting, file=sys.stderr)
+        print(table.as_text(shown.tables[0]))
+    if out is not None:
+        folder.add(out, shown)
+        folder.finish(out, shown.title)
+        print(f"{out / folder.PAGE}: plots and tables", file=sys.stderr)
 
 
 def _write_orders(path: Path, runs: list[Measured]) -> None:

@@ -84,6 +84,8 @@ class Crawler:
     def visit(self, now: float, count: int, visits: float) -> tuple[I64, F64]:
         """Visits `count` pages; returns them with the predicted probability that they have changed."""
         known = np.flatnonzero(self.left & (self.world.births < now))
+        if not len(known):
+            return known, np.zeros((2, 0))
         ages = np.maximum(now - self.last[known], 1.0)
         belief = Belief(self._belief.mean[known], self._belief.spread[known])
         if self._rates is None:
@@ -134,7 +136,7 @@ def simulate(
         there = crawler.left & (world.births <= now)
         behind = np.where(there, np.maximum(0.0, now - crawler.stale), 0.0)
         weights = np.where(there, crawler.weights, 0.0)
-        total = weights.sum()
+        total = weights.sum() or 1.0
         fresh, age = weights[crawler.stale > now].sum() / total, (weights * behind).sum() / total
         course[:, step] = (step + 1) * count / pages, fresh, age
     predictions = np.concatenate(seen, axis=1) if seen else np.zeros((2, 0))

@@ -3,6 +3,7 @@
     poisson         each page at its own rate; the logarithms of the rates are normally distributed
     business-hours  the same rates, but four fifths of the changes fall into ten hours of five days
     bursts          changes come in bursts: a burst at a fifth of the rate, of five changes on average, an hour apart
+    never           as poisson, but half of the pages, chosen at random, never change
     history         a file with lines `seconds A|M|T|D name`, tab-separated: what happened to the files of a site
 
 A file of such lines may be compressed with gzip.
@@ -22,6 +23,7 @@ from gossamer.base.arrays import F64, I64, Bools
 from gossamer.base.errors import UsageError
 
 DAY: Final = 86_400.0
+KINDS: Final = ("poisson", "business-hours", "bursts", "never")
 _HOURS, _SHARE = (9.0, 19.0), 0.8
 _BURST, _APART = 5, 3600.0
 _KINDS: Final = "AMTD"
@@ -87,8 +89,11 @@ def generated(kind: str, rates: F64, end: float, seed: int) -> World:
         more = random.geometric(1 / _BURST, len(page))
         page, start = np.repeat(page, more), np.repeat(time, more)
         time = start + random.exponential(_APART, len(page)) * (np.arange(len(page)) - np.repeat(_firsts(more), more))
+    elif kind == "never":
+        some = random.random(len(rates)) < 0.5
+        page, time = page[some[page]], time[some[page]]
     elif kind != "poisson":
-        raise UsageError(f"no world is named {kind!r}", "Use one of: poisson, business-hours, bursts.")
+        raise UsageError(f"no world is named {kind!r}", f"Use one of: {', '.join(KINDS)}.")
     kept = time < end
     order = np.lexsort((time[kept], page[kept]))
     nobody = np.full(len(rates), np.inf)
@@ -115,7 +120,8 @@ def _at_work(time: F64, random: np.random.Generator) -> F64:
 
 
 def history(path: Path, days: float) -> World:
-    """The last `days` of a real history. Raises UsageError with the line that cannot be read."""
+    """The last `days` of a real history, or all of it if it is shorter. Raises UsageError with the line that cannot be
+    read."""
     events: list[tuple[str, float, str]] = []
     opened = gzip.open if path.suffix == ".gz" else open
     try:
@@ -138,9 +144,9 @@ def history(path: Path, days: float) -> World:
 def _world(name: str, events: list[tuple[str, float, str]], days: float) -> World:
     """A page that is deleted and added again is a new page."""
     events.sort(key=lambda each: (each[0], each[1], _KINDS.index(each[2])))
-    last = max(time for _, time, _ in events)
-    start, births, deaths, page, times = last - days * DAY, list[float](), list[float](), list[int](), list[float]()
-    of = ""
+    first, last = (found(time for _, time, _ in events) for found in (min, max))
+    start, of = max(first, last - days * DAY), ""
+    births, deaths, page, times = list[float](), list[float](), list[int](), list[float]()
     for named, time, what in events:
         if named != of or deaths[-1] < np.inf or (what == "A" and deaths[-1] == np.inf and named != of):
             births.append(max(0.0, time - start))
@@ -157,4 +163,4 @@ def _world(name: str, events: list[tuple[str, float, str]], days: float) -> Worl
     inside = kept[owner] & (when > 0)
     order = np.lexsort((when[inside], numbers[owner[inside]]))
     owners = numbers[owner[inside]][order]
-    return World(name, np.array(births)[kept], np.array(deaths)[kept], owners, when[inside][order], days * DAY)
+    return World(name, np.array(births)[kept], np.array(deaths)[kept], owners, when[inside][order], last - start)
