@@ -355,6 +355,19 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         *(["DIR/crawl", *more] for more in ((), ("--json",), ("--atom", "-"), ("--html", "-"), ("--since", "1d"))),
         *(["DIR/crawl", option, WORST] for option in ("--since", "--site", "--kind")),
     ],
+    "watch": [
+        *(
+            ["DIR/crawl", HOST, "--command", f"true {WORST.replace(chr(39), '').replace(chr(34), '')}"]
+            for _ in range(2)
+        ),
+        ["DIR/crawl", ROOT + "<script>*\x1b[31m", "--webhook", "https://a.example/<script>"],
+        ["DIR/crawl", WORST],
+        ["DIR/crawl", HOST, "--webhook", WORST],
+        ["DIR/crawl", HOST, "--command", WORST],
+        ["DIR/crawl"],
+        ["DIR/crawl", "--json"],
+        ["DIR/crawl", "--remove", "1"],
+    ],
     "files": [
         ["DIR/crawl"],
         ["DIR/crawl", "--table", "warc"],

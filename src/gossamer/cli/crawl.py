@@ -83,6 +83,7 @@ def crawl(
     from gossamer.cli.view import folded
     from gossamer.crawl.start import CrawlRequest
     from gossamer.observe.ending import program
+    from gossamer.read.tell.beside import telling
     from gossamer.webs.demo import DemoWeb
     from gossamer.webs.hostile.web import HostileWeb
     from gossamer.webs.local import served
@@ -106,7 +107,8 @@ def crawl(
         log,
         log_level,
     )
-    report = _run(request, may_ask=can_ask())
+    with telling(folder, lambda line: print(line, file=sys.stderr)):
+        report = _run(request, may_ask=can_ask())
     if as_json:
         print(for_json(report.statistics.to_json()))
     else:

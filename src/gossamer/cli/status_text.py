@@ -48,6 +48,8 @@ def lines(found: CrawlStatus, folder: Path, now: float) -> Iterator[str]:
     if run.scores is not None:
         yield "  " + scores_line(run.scores, statistics.requests.visits)
     yield from part_lines(statistics.parts)
+    for watch, standing in found.untold:
+        yield f"  not told since {stamp(standing.since)}: watch {watch.number} ({watch.target}): {standing.error}"
     yield from _next(found)
 
 

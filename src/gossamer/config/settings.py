@@ -95,6 +95,8 @@ class CollectionSettings:
     revisit_records: bool = True
     """Archive an exact repeat of a body as a WARC revisit record that refers to the first copy, instead of storing the
     body again."""
+    private_webhooks: bool = False
+    """Also tell webhooks of `gossamer watch` at loopback, private, link-local and other special addresses."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -10,6 +11,7 @@ from gossamer.base.errors import GossamerError
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.collection.lock import holder
 from gossamer.collection.runs import STANDING, read_status
+from gossamer.collection.watches import Standing, Watch, failing
 from gossamer.observe.statistics import Statistics
 
 KILLED: Final = "it was killed; `gossamer crawl` resumes from the last commit, and `gossamer verify` checks it"
@@ -22,6 +24,8 @@ class CrawlStatus:
     running: bool
     """Whether the crawl runs now."""
     pid: int | None
+    untold: tuple[tuple[Watch, Standing], ...] = ()
+    """Watches whose messages have failed for a day."""
 
     @property
     def ending(self) -> str:
@@ -32,6 +36,10 @@ class CrawlStatus:
 
     def to_json(self) -> dict[str, Any]:
         found = self.statistics.to_json() | {"running": self.running, "pid": self.pid}
+        if self.untold:
+            found["untold"] = [
+                {"watch": w.number, "target": w.target, "since": s.since, "error": s.error} for w, s in self.untold
+            ]
         return found | {"ending": self.ending} if self.ending else found
 
 
@@ -47,7 +55,8 @@ def read_crawl_status(folder: Path) -> CrawlStatus:
             f"{folder} has no readable {STANDING}: {why}", f"Start or resume the crawl: gossamer crawl {folder}"
         ) from error
     desk = holder(shard)
-    return CrawlStatus(statistics, desk is not None and desk.alive, None if desk is None else desk.pid)
+    running, pid = desk is not None and desk.alive, None if desk is None else desk.pid
+    return CrawlStatus(statistics, running, pid, failing(folder, time.time()))
 
 
 def last_statistics(shard: Path) -> Statistics:

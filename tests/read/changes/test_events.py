@@ -1,35 +1,68 @@
-"""What became of the pages of a real site, by `gossamer changes`."""
+"""What became of the pages of a real site, by `gossamer changes`, and as its watches were told."""
 
 from __future__ import annotations
 
 import json
 import time
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree
 
 import pytest
+from click.testing import CliRunner
 
+from gossamer.cli import app
+from gossamer.collection import watches
+from gossamer.read.tell.message import signature
 from tests.support.changing import AFTER, BEFORE, HOST, ROOT, served
 from tests.support.crawling import gossamer
+from tests.support.receiving import Receiver, receiving
+
+WATCHES = {
+    "news": (f"{ROOT}news", "--command"),
+    "site": (f"www.{HOST}", "--webhook"),
+    "nothing": ("http://nowhere.example/*", "--webhook"),
+}
+
+
+class Crawled(NamedTuple):
+    folder: Path
+    receiver: Receiver
+    """What the webhooks got."""
+    added: dict[str, dict[str, Any]]
+    """What `gossamer watch` said about each watch."""
+    ran: Path
+    """What the command got."""
 
 
 @pytest.fixture(scope="module")
-def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A site that was crawled, changed, and was crawled again after its period."""
-    folder = tmp_path_factory.mktemp("changes") / "crawl"
-    with served() as site:
-        for pages in (BEFORE, AFTER):
-            site.pages = dict(pages)
-            site.crawl(folder)
-            time.sleep(1)  # manager.min_period
-    return folder
+def crawl(tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    """A site that was crawled, watched, changed, and crawled again after its period."""
+    place = tmp_path_factory.mktemp("changes")
+    folder, ran = place / "crawl", place / "ran.json"
+    with served() as site, receiving() as receiver:
+        site.pages = dict(BEFORE)
+        site.crawl(folder, "--set", "collection.private_webhooks=true")
+        to = {"--command": f"cp /dev/stdin {ran}", "--webhook": receiver.url}
+        added = {
+            name: gossamer("watch", folder, target, option, to[option], "--json").figures
+            for name, (target, option) in WATCHES.items()
+        }
+        time.sleep(1)  # manager.min_period
+        site.pages = dict(AFTER)
+        site.crawl(folder)
+    return Crawled(folder, receiver, added, ran)
+
+
+@pytest.fixture(scope="module")
+def crawled(crawl: Crawled) -> Path:
+    return crawl.folder
 
 
 def changes(folder: Path, *more: str) -> list[dict[str, Any]]:
-    ended = gossamer("changes", folder, "--json", *more)
-    assert ended.code == 0, ended.errors
-    found: list[dict[str, Any]] = ended.figures["events"]
+    result = CliRunner().invoke(app, ["changes", str(folder), "--json", *more])
+    assert result.exit_code == 0, result.exception
+    found: list[dict[str, Any]] = json.loads(result.stdout)["events"]
     return found
 
 
@@ -66,3 +99,66 @@ def test_feed_and_page_are_written_as_a_whole(crawled: Path, tmp_path: Path) -> 
     assert len(ElementTree.parse(feed).findall("{http://www.w3.org/2005/Atom}entry")) == 10
     assert "<ins>A new reading room.</ins>" in page.read_text()
     assert sorted(path.name for path in tmp_path.iterdir()) == ["feed.xml", "page.html"]
+
+
+def test_watches_of_a_crawl_are_told_by_itself(crawl: Crawled) -> None:
+    """Everything since the watch was added, in order, in bundles, and signed; nothing that was known before."""
+    after = [event for event in reversed(changes(crawl.folder)) if event["kind"] != "new" or "fresh" in event["url"]]
+    told = crawl.receiver.events
+    assert [(e["kind"], e["url"]) for e in told] == [(e["kind"], e["url"]) for e in after]
+    assert len(crawl.receiver.got) <= len(told)
+    for fields, body in crawl.receiver.got:
+        stamp = int(fields["Gossamer-Timestamp"])
+        assert fields["Gossamer-Signature"] == signature(crawl.added["site"]["secret"], stamp, body)
+        assert abs(stamp - time.time()) < 3600
+    ran = json.loads(crawl.ran.read_text())
+    assert [(e["url"], e["added"][-1]) for e in ran["events"]] == [(f"{ROOT}news", "A new reading room.")]
+
+
+def test_a_watch_that_matches_nothing_says_so_and_stays(crawl: Crawled) -> None:
+    assert {name: added["pages"] for name, added in crawl.added.items()} == {"news": 1, "site": 5, "nothing": 0}
+    listed = gossamer("watch", crawl.folder).output
+    assert "  2  site.example  webhook http://127.0.0.1:" in listed
+    assert "  3  http://nowhere.example/*  webhook" in listed
+    assert crawl.added["site"]["secret"] not in listed
+    said = gossamer("watch", crawl.folder, "no.example", "--within", "1h")
+    assert "nothing known matches it; it stays" in said.output
+    assert gossamer("watch", crawl.folder, "--remove", "4").output == "removed: watch 4, no.example\n"
+    assert gossamer("watch", crawl.folder, "--remove", "4").code == 2
+
+
+def test_nothing_is_told_twice_when_there_is_nothing_new(crawl: Crawled) -> None:
+    before = len(crawl.receiver.got)
+    ended = gossamer("watch", crawl.folder, "--once")
+    assert (ended.code, ended.errors, len(crawl.receiver.got)) == (0, "", before)
+
+
+def test_a_webhook_that_fails_for_a_day_is_in_status(crawl: Crawled) -> None:
+    failing = watches.Standing(1, 1, failures=30, since=time.time() - 90_000, error="it answers 500")
+    found = watches.read(crawl.folder).watches[1]
+    before = watches.read_standing(crawl.folder, found)
+    watches.write_standing(crawl.folder, found.number, failing)
+    assert "watch 2 (site.example): it answers 500" in gossamer("status", crawl.folder).output
+    assert gossamer("status", crawl.folder, "--json").figures["untold"][0]["watch"] == 2
+    watches.write_standing(crawl.folder, found.number, before)
+    assert "not told since" not in gossamer("status", crawl.folder).output
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["x y"], "neither a URL nor the name of a site"),
+        ([ROOT, "--webhook", "ftp://x/"], "not a URL of http or https"),
+        ([ROOT, "--webhook", "https://me:word@x.example/"], "user name or password"),
+        ([ROOT, "--command", "no-such-program-here x"], "there is no program"),
+        ([ROOT, "--command", "echo 'x"], "No closing quotation"),
+        ([ROOT, "--within", "soon"], "--within soon"),
+        (["--webhook", "http://x.example/"], "need a TARGET"),
+        ([ROOT, "--remove", "1"], "cannot be combined"),
+    ],
+)
+def test_bad_input_is_refused_and_adds_nothing(crawl: Crawled, arguments: list[str], said: str) -> None:
+    before = watches.read(crawl.folder)
+    result = CliRunner().invoke(app, ["watch", str(crawl.folder), *arguments])
+    assert said in str(result.exception)
+    assert watches.read(crawl.folder) == before

@@ -21,6 +21,7 @@ from gossamer import config
 from gossamer.base.errors import StorageError, UsageError
 from gossamer.base.model import VisitFlag
 from gossamer.collection.layout import SETTINGS
+from gossamer.collection.watches import Watch
 from gossamer.config import Settings
 from gossamer.read.changes.lines import SHOWN, Difference, difference
 from gossamer.read.sql.changes import KINDS, changes_view
@@ -170,6 +171,13 @@ class Events:
         """The mark of the last visit."""
         tick, number = self._database.run("select max(tick), arg_max(number, (tick, number)) from stored.visits")[0]
         return Mark(int(tick or 0), int(number or 0))
+
+    def count(self, watch: Watch) -> int:
+        """How many known pages a watch matches."""
+        like = "like ? escape '\\'"
+        named = f"site in (select site from stored.sites where name {like})"
+        matching = f"url {like}" if "://" in watch.target else named
+        return int(self._database.run(f"select count(*) from stored.pages where {matching}", [watch.sql])[0][0])
 
     def _read(self, selected: str, ordered: str) -> list[Event]:
         rows = self._database.run(f"{selected} left join {_NAMES} s on s.site = e.site {ordered}")
