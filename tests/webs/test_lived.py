@@ -37,11 +37,12 @@ def urls() -> list[str]:
     return [url for url, s in zip(found, standings, strict=True) if s] + moved + list(WEB.born(NOW - 600, NOW))[:60]
 
 
-def visited(url: str, times: list[float], conditional: bool = False) -> Iterator[Seen]:
-    """What a crawler sees that keeps the last body, and compares."""
+def visited(url: str, times: list[float], conditional: bool = False, every: int = 0) -> Iterator[Seen]:
+    """What a crawler sees that keeps the last body, and compares. `every`: so many visits, one is not conditional."""
     answers, kept, conditions = LivingAnswers(WEB), b"", dict[str, str]()
-    for at in times:
-        found = answers.answer(*WEB.located(url), conditions if conditional else {}, at)
+    for number, at in enumerate(times, 1):
+        asked = conditions if conditional and not (every and number % every == 0) else {}
+        found = answers.answer(*WEB.located(url), asked, at)
         outcome, change = OUTCOMES[found.status], "unknown"
         if found.status == 200:
             change = (
@@ -119,6 +120,17 @@ def test_a_crawl_that_believes_everything_is_found_out() -> None:
     assert found.noticed < found.changes
     assert found.not_modified == sum(told.not_modified for told in found.validators.values()) > 100
     assert found.saved > 1_000 * found.not_modified
+
+
+def test_what_a_304_has_hidden_is_found_by_a_full_request() -> None:
+    """The change is then no false one, although nothing has happened since the visit before."""
+    judge = Judge(WEB, END)
+    for url in urls():
+        judge.page(url, visited(url, times(url), conditional=True, every=3))
+    found = judge.done()
+    assert found.validators[Validators.ALWAYS_304.value].wrong > 0
+    assert found.false == 0
+    assert found.claims["major"]["none"] <= found.validators[Validators.ALWAYS_304.value].wrong
 
 
 def test_claims_of_changes_that_were_none_are_counted(honest: Lived) -> None:

@@ -256,6 +256,12 @@ def test_validators_are_those_of_the_site(kind: Validators) -> None:
     assert (same == 304) == (again.body == b"")
 
 
+def test_a_tag_for_each_request_does_not_come_again_after_a_restart() -> None:
+    (one, site), (two, _) = of(Validators.TAG_EACH), of(Validators.TAG_EACH)
+    tags = [ask(server, site, "/", NOW + n).etag for n, server in enumerate((one, one, two, two))]
+    assert len(set(tags)) == 4
+
+
 def test_caching_is_that_of_the_site() -> None:
     answers, seen = LivingAnswers(WEB), set()
     for site in alive():

@@ -137,28 +137,28 @@ class Judge:
 
     def page(self, url: str, visits: Iterable[Seen]) -> None:
         seen = list(visits)
-        for one, two in pairwise(seen):
-            self._pair(url, one, two)
         if seen:
             self.result.pending += sum(1 for _ in self._web.history(url, seen[-1].until, self._end))
         copy = None
-        for visit, following in zip(seen, [*seen[1:], None], strict=True):
-            if _STATES[visit.outcome] != THERE:
-                continue
-            if copy is not None:
+        for before, visit, following in zip([None, *seen], seen, [*seen[1:], None], strict=False):
+            there, full = _STATES[visit.outcome] == THERE, visit.outcome in ("ok", "duplicate")
+            if before is not None:
+                self._pair(url, before, visit, copy if full and copy and _STATES[before.outcome] == THERE else before)
+            if there and copy is not None:
                 self._tell(url, copy, visit)
-            if visit.outcome != "not_modified":
-                copy = visit
-            if copy is not None:
+            copy = visit if full else copy
+            if there and copy is not None:
                 self._hold(url, copy.at, visit.at, following)
 
-    def _pair(self, url: str, one: Seen, two: Seen) -> None:
-        events = list(self._web.history(url, one.at, two.until))
-        self.result.happened += len(events)
-        if any(event.time <= one.until or event.time > two.at for event in events):
+    def _pair(self, url: str, one: Seen, two: Seen, base: Seen) -> None:
+        """`base`: with which the second visit is compared: the copy, which is older than the first visit if that was
+        answered with 304."""
+        events = list(self._web.history(url, base.at, two.until))
+        self.result.happened += sum(event.time > one.at for event in events)
+        if any(event.time <= base.until or event.time > two.at for event in events):
             self.result.doubtful += 1
             return
-        what = _word(happened(self._web.standing(url, one.at), self._web.standing(url, two.at)) if events else None)
+        what = _word(happened(self._web.standing(url, base.at), self._web.standing(url, two.at)) if events else None)
         claim = _claim(one, two)
         claims = self.result.claims.setdefault(what, {})
         claims[claim] = claims.get(claim, 0) + 1
@@ -166,14 +166,16 @@ class Judge:
             self._delays[round(math.log(max(two.at - events[0].time, 1e-6)) / _STEP)] += 1
 
     def _tell(self, url: str, copy: Seen, visit: Seen) -> None:
-        """Counts what the server said of a page of which there was a copy."""
-        site = self._web.located(url)[0]
+        """Counts what the server said of a living page of which there was a copy."""
+        site, now = self._web.located(url)[0], self._web.standing(url, visit.at)
+        if now is None:
+            return
         told = self.result.validators.setdefault(self._web.life.habits[site.number].validators.value, Told())
         told.visits += 1
         if visit.outcome == "not_modified":
             told.not_modified += 1
-            then, *now = (_words(self._web.standing(url, at)) for at in (copy.at, visit.at, visit.until))
-            told.wrong += then not in now
+            then, later = (_words(self._web.standing(url, at)) for at in (copy.at, visit.until))
+            told.wrong += then not in (_words(now), later)
             self.result.not_modified += 1
             self.result.saved += max(0, copy.received - visit.received)
 

@@ -71,7 +71,8 @@ class LivingAnswers(DemoAnswers):
 
     def _validated(self, site: Site, standing: Standing, found: DemoAnswer, wall: float) -> DemoAnswer:
         own = self.life.habits[site.number].validators
-        etag = self._tag(site, standing, own, b"Content-Encoding: gzip" in found.fields) if own in _SENDING_TAG else ""
+        gzip = b"Content-Encoding: gzip" in found.fields
+        etag = self._tag(site, standing, own, gzip, wall) if own in _SENDING_TAG else ""
         modified = formatdate(self._changed(site, standing, wall, own is Validators.DATE_NOW), usegmt=True)
         modified = modified if own in _SENDING_DATE else ""
         lines = [f"ETag: {etag}"] * bool(etag) + [f"Last-Modified: {modified}"] * bool(modified)
@@ -79,11 +80,12 @@ class LivingAnswers(DemoAnswers):
         added = "".join(f"{line}\r\n" for line in lines).encode()
         return replace(found, fields=found.fields + added, modified=modified, etag=etag)
 
-    def _tag(self, site: Site, standing: Standing, own: Validators, gzip: bool) -> str:
-        """A strong tag differs between codings (RFC 9110, 8.8.3.3)."""
+    def _tag(self, site: Site, standing: Standing, own: Validators, gzip: bool, wall: float) -> str:
+        """A strong tag differs between codings (RFC 9110, 8.8.3.3). One for each request differs between servers too:
+        the number of the request alone would come again after a restart."""
         if own is Validators.TAG_EACH:
             self._tags += 1
-            return f'"{dice.number(self.web.seed, "tag", self._tags):016x}"'
+            return f'"{dice.number(self.web.seed, "tag", self._tags, repr(wall)):016x}"'
         weak = own is Validators.WEAK
         time = standing.written if weak else standing.changed
         key = (self.web.source(site).number, standing.number, repr(standing.born), repr(time))
