@@ -107,6 +107,7 @@ def _parts(text: str) -> list[str]:
 
 def _list(made: DemoWeb | HostileWeb, as_json: bool) -> None:
     from gossamer.webs.demo.kinds import ABOUT, counts, lines
+    from gossamer.webs.demo.life import counted
     from gossamer.webs.hostile import table
     from gossamer.webs.hostile.web import HostileWeb
 
@@ -115,7 +116,12 @@ def _list(made: DemoWeb | HostileWeb, as_json: bool) -> None:
         return
     found = counts(made)
     described = {kind: asdict(count) | {"what": ABOUT[kind]} for kind, count in found.items()}
-    print(json.dumps(described) if as_json else "\n".join(lines(found)))
+    lives = counted(made.life.habits) if made.speed else {}
+    print(json.dumps(described | lives) if as_json else "\n".join(lines(found)))
+    for sort, kinds in lives.items() if not as_json else ():
+        print(f"sites by {sort}:")
+        for kind, number in kinds.items():
+            print(f"  {number:>6,}  {kind}")
 
 
 def _compare(made: DemoWeb | HostileWeb, folder: Path, as_json: bool) -> None:

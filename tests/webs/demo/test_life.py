@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import statistics
 from collections import Counter, defaultdict
@@ -12,9 +13,11 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.cli import app
 from gossamer.webs.demo import DemoWeb, start
 from gossamer.webs.demo.answer import DemoAnswer, DemoAnswers
 from gossamer.webs.demo.layout import PAGES
@@ -272,6 +275,15 @@ def test_caching_is_that_of_the_site() -> None:
         assert (b"no-cache" in fields) == (kind is Caching.NO_CACHE)
         assert (b"Cache-Control" in fields) == (kind in (Caching.MAX_AGE, Caching.TOO_LONG, Caching.NO_CACHE))
     assert seen == set(Caching)
+
+
+def test_every_site_has_habits_and_the_list_counts_them() -> None:
+    listed = json.loads(CliRunner().invoke(app, ["web", "--list", "--json", "--speed", "9", "--sites", "40"]).stdout)
+    for sort, kinds in (("rhythm", Rhythm), ("validators", Validators), ("caching", Caching)):
+        assert set(listed[sort]) == {kind.value for kind in kinds}
+        assert min(listed[sort].values()) >= 1
+    text = CliRunner().invoke(app, ["web", "--list", "--speed", "9", "--sites", "40"]).stdout
+    assert f"{listed['rhythm']['never']:>8}  never" in text
 
 
 def test_dates_of_sitemaps_are_honest_now_or_never_updated() -> None:

@@ -116,6 +116,15 @@ def habits(seed: int, sites: Sequence[Site]) -> list[Habits]:
     ]
 
 
+def counted(sites: Sequence[Habits]) -> dict[str, dict[str, int]]:
+    """How many sites have each habit."""
+    sorts: dict[str, type[StrEnum]] = {"rhythm": Rhythm, "validators": Validators, "caching": Caching}
+    return {
+        sort: {kind.value: sum(getattr(each, sort) is kind for each in sites) for kind in kinds}
+        for sort, kinds in sorts.items()
+    }
+
+
 def rate(seed: int, interval: float, *key: int | str) -> float:
     """A log-normal rate with this median interval."""
     return exp(SPREAD * normal(Dice(seed, "rate", *key))[0]) / interval
