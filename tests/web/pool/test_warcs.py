@@ -9,7 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.disk import Appender
+from gossamer.base.units import Duration, Size
 from gossamer.collection.layout import archive_name
+from gossamer.config.settings import CollectionSettings
 from gossamer.web.pool.warcs import Warcs
 
 DAY = 86_400.0
@@ -21,7 +23,8 @@ class Work:
 
     def __init__(self, folder: Path, every: float = DAY) -> None:
         self.wall = 1.6e9
-        self.warcs = Warcs(folder, 7, "me@a.test", SIZE, every, lambda: self.wall)
+        limits = CollectionSettings(warc_size=Size(SIZE), warc_every=Duration(every))
+        self.warcs = Warcs(folder, 7, "me@a.test", limits, lambda: self.wall)
         self.file, self.path = self.warcs.create()
         self.lengths: dict[str, int] = {}
         self.named: list[set[str]] = []

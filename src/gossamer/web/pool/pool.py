@@ -93,8 +93,7 @@ class Pool:
             self._bell.fileno(),
         )
         contact = settings.harvester.contact or settings.harvester.about
-        limits = settings.collection
-        self._warcs = Warcs(shard, next_warc, contact, limits.warc_size, float(limits.warc_every), clock.wall)
+        self._warcs = Warcs(shard, next_warc, contact, settings.collection, clock.wall)
         self._epoll, self._urgent = select.epoll(), select.epoll()
         self._epoll.register(self._urgent.fileno(), select.EPOLLIN)
         self.register(self._bell.fileno())

@@ -23,6 +23,7 @@ from pathlib import Path
 from gossamer import __version__
 from gossamer.base import disk
 from gossamer.collection.layout import archive_name
+from gossamer.config.settings import CollectionSettings
 from gossamer.web.archive.archive import warcinfo
 
 
@@ -52,12 +53,11 @@ class Warcs:
     """The archive files of this run, by number."""
 
     def __init__(
-        self, shard: Path, number: int, contact: str, size: int, every: float, wall: Callable[[], float]
+        self, shard: Path, number: int, contact: str, limits: CollectionSettings, wall: Callable[[], float]
     ) -> None:
-        """`number`: of the first file; `size`: bytes after which a file is full; `every`: seconds of a day, 0: without
-        end; `wall`: the time."""
-        self.size = size
-        self._every, self._wall = every, wall
+        """`number`: of the first file; `wall`: the time."""
+        self.size = limits.warc_size
+        self._every, self._wall = float(limits.warc_every), wall
         self._shard = shard
         self._next = number
         self._contact = contact
