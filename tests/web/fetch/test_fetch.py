@@ -19,6 +19,7 @@ from gossamer import __version__
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, Assignment, Outcome
 from gossamer.base.units import Duration, Size
+from gossamer.collection.versions import HEAD
 from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher
@@ -100,6 +101,24 @@ def test_the_recorded_request_is_the_one_that_was_sent(server: Server) -> None:
     assert "From: crawl@example.org" in lines
     assert "Accept-Encoding: gzip, deflate, br, zstd" in lines
     assert f"Host: site.test:{server.port}" in lines
+
+
+@pytest.mark.parametrize("ranged", [False, True])
+def test_a_condition_is_sent_as_it_is_recorded_and_only_with_its_request(server: Server, ranged: bool) -> None:
+    loop, url = Loop(replace(SETTINGS, range=ranged)), server.url("/ok")
+    etag = b'W/"caf\xe9-1"'
+    version = bytes(HEAD.itemsize - 2) + bytes([len(etag), 0]) + etag + b"Wed, 18 Nov 2026 10:00:00 GMT"
+    for conditions in (3, 0, 1):
+        loop.number += 1
+        place = (loop.number, Ask.PAGE, 1, 1, 1, url, "127.0.0.1", server.port)
+        loop.fetcher.start(Assignment(*place, version=version, conditions=conditions))
+        (fetched,) = loop.run()
+        assert fetched.request == server.requests[-1]
+        assert fetched.traffic.sent == len(fetched.request)
+        assert (b"\r\nIf-None-Match: " + etag + b"\r\n" in fetched.request) == bool(conditions)
+        assert (b"\r\nIf-Modified-Since: Wed, 18 Nov 2026 10:00:00 GMT\r\n" in fetched.request) == (conditions == 3)
+        assert fetched.request.endswith(b"\r\n\r\n")
+        assert (b"\r\nRange:" in fetched.request) == ranged
 
 
 @pytest.mark.parametrize(
