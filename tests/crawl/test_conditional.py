@@ -125,6 +125,8 @@ def test_a_server_that_says_unchanged_for_ever_is_found_out(tmp_path: Path) -> N
     assert not {row["validators"] & Validators.BY_ETAG for row in late if row["validators"]} - {0}
     told = result.crawl.desk[Versions].explain_site(0)["validators"]
     assert "none is believed" in str(told)
+    shown = Database(find(tmp_path), world.settings).query("select validators from sites").rows
+    assert [tuple(row) for row in shown] == [(told,)]
 
 
 def expected(folder: Path) -> tuple[dict[int, int], list[bytes]]:

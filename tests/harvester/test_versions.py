@@ -20,7 +20,8 @@ from gossamer.crawl.parts import new_desk
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
 from gossamer.desk.kernels import NO_VISITS
-from gossamer.harvester.versions import LIES, SHARE, Versions, number_versions
+from gossamer.harvester.shown import LIES
+from gossamer.harvester.versions import SHARE, Versions, number_versions
 from gossamer.web.fetch.caching import compared, conditions
 from tests.support.crawling import SMALL
 

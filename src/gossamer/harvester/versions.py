@@ -31,10 +31,10 @@ from gossamer.collection.image import Image
 from gossamer.collection.versions import bring
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Declared, Desk, Part
+from gossamer.harvester.shown import BELIEVED, LIES, SHOWN, in_words
 
 SHARE: Final = 16
 """One request in so many is made in full, whatever the validators of the page are."""
-LIES: Final = 4
 MOST: Final = 8
 _BOTH: Final = int(Validators.BY_ETAG | Validators.BY_DATE)
 _BY_ETAG, _BY_DATE = int(Validators.BY_ETAG), int(Validators.BY_DATE)
@@ -53,6 +53,8 @@ class Versions(Part):
         "site": {"idle_etag": "u1", "idle_date": "u1", "stale": "u1"},
     }
 
+    shown = SHOWN
+
     def __init__(self, desk: Desk) -> None:
         self._columns = desk.columns
         self.count = 0
@@ -66,8 +68,8 @@ class Versions(Part):
 
     def explain_site(self, site: int) -> Mapping[str, object]:
         sites = self._columns.site
-        words = _in_words(int(sites.idle_etag[site]), int(sites.idle_date[site]), int(sites.stale[site]))
-        return {} if words == _BELIEVED else {"validators": words}
+        words = in_words(int(sites.idle_etag[site]), int(sites.idle_date[site]), int(sites.stale[site]))
+        return {} if words == BELIEVED else {"validators": words}
 
     def numbers(self, pages: U32) -> U32:
         """The numbers of the last versions of those of these pages that have one."""
@@ -90,16 +92,6 @@ class Versions(Part):
             return _TESTED
         allowed = _BY_ETAG if sites.idle_etag[site] < LIES else 0
         return allowed | (_BY_DATE if sites.idle_date[site] < LIES else 0)
-
-
-_BELIEVED: Final = "believed"
-
-
-def _in_words(idle_etag: int, idle_date: int, stale: int) -> str:
-    if stale >= LIES:
-        return "none is believed: pages change under the same validators, or are called unchanged although they change"
-    names = [name for name, idle in (("ETag", idle_etag), ("Last-Modified", idle_date)) if idle >= LIES]
-    return f"not believed: {' and '.join(names)}, which changes while pages do not" if names else _BELIEVED
 
 
 def number_versions(desk: Desk, applied: Applied) -> None:

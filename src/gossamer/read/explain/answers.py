@@ -196,6 +196,7 @@ class Visit(Request, total=False):
     out_degree: int
     flags: int
     preferences: str | None
+    change: str | None
     sentence: str
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, cast
 
-from gossamer.base.model import VisitFlag
+from gossamer.base.model import Change, VisitFlag
 from gossamer.base.outcomes import Outcome
 from gossamer.base.units import human_size, human_time, plural, thousands
 from gossamer.observe.account import stamp
@@ -15,6 +15,7 @@ from gossamer.read.explain.page import LEGEND
 
 MOST_ADDRESSES: Final = 10
 """Maximum number of addresses of a site that are shown: the most recent ones."""
+_UNKNOWN: Final = Change.UNKNOWN.name.lower()
 _ASKS: Final = {
     VisitFlag.NOINDEX: "noindex",
     VisitFlag.NOFOLLOW: "nofollow",
@@ -196,6 +197,8 @@ def _visit_lines(answer: PageAnswer) -> Iterator[str]:
         yield f"  {stamp(visit['time'])}  {visit['outcome']}{status}: {visit['sentence']}"
         if visit["redirect"]:
             yield f"    to {visit['redirect']}"
+        if (visit["change"] or _UNKNOWN) != _UNKNOWN:
+            yield f"    change since the version before: {visit['change']}"
         if visit["detail"]:
             yield f"    {visit['detail']}"
         if asks := [name for flag, name in _ASKS.items() if (visit["flags"] or 0) & flag]:

@@ -10,7 +10,7 @@ from typing import Any, Final, cast
 import numpy as np
 
 from gossamer.base.arrays import Array
-from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome
+from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Change, Outcome
 from gossamer.collection.journal.effects import Effects, SiteEvent
 from gossamer.collection.layout import archive_name
 from gossamer.read.explain.answers import NameAddress, Visit
@@ -153,6 +153,7 @@ def _visit(visit: Any, texts: dict[str, bytes]) -> Visit:
         "origin": int(visit["origin"]),
         "out_degree": int(visit["out_degree"]),
         "flags": int(visit["flags"]),
+        "change": Change(int(visit["change"])).name.lower(),
     }
     return cast(Visit, row)
 
