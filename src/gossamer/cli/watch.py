@@ -47,6 +47,7 @@ def watch(
     from gossamer.cli.options import time_of
     from gossamer.collection import watches
     from gossamer.collection.layout import require_collection
+    from gossamer.collection.watches import SHORTEST
 
     require_collection(folder)
     if sum((target is not None, remove is not None, once, follow)) > 1:
@@ -60,6 +61,8 @@ def watch(
         print(for_json({"removed": gone.number}) if as_json else f"removed: watch {gone.number}, {gone.target}")
     elif target is not None:
         period = 0.0 if within is None else time_of("--within", within)
+        if within is not None and period < SHORTEST:
+            raise UsageError(f"--within {within} is too short", f"Write {Duration(SHORTEST)} or more.")
         _add(folder, target, webhook or "", program or "", period, as_json)
     else:
         _list(folder, as_json)

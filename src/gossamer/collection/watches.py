@@ -39,6 +39,8 @@ from gossamer.urls import canonical, host, without_www
 FILE: Final = "watches.jsonl"
 TOLD: Final = "told"
 DAY: Final = 86_400.0
+SHORTEST: Final = 60.0
+"""Shortest time between visits that a watch may ask for, in seconds."""
 _OWNER: Final = 0o600
 _LAST: Final = 2**63 - 1
 """Above the number of every assignment."""

@@ -153,6 +153,7 @@ def test_a_webhook_that_fails_for_a_day_is_in_status(crawl: Crawled) -> None:
         ([ROOT, "--command", "no-such-program-here x"], "there is no program"),
         ([ROOT, "--command", "echo 'x"], "No closing quotation"),
         ([ROOT, "--within", "soon"], "--within soon"),
+        ([ROOT, "--within", "59s"], "too short"),
         (["--webhook", "http://x.example/"], "need a TARGET"),
         ([ROOT, "--remove", "1"], "cannot be combined"),
     ],

@@ -19,7 +19,7 @@ import pytest
 
 from bench.verify import Made, Maker
 from gossamer.base.errors import UsageError
-from gossamer.collection import image, manifest
+from gossamer.collection import image, manifest, watches
 from gossamer.collection.layout import MANIFEST, URL_FILE, archive_name, journal_files, shard_folder
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
@@ -529,3 +529,11 @@ def test_digests_are_read_as_the_library_writes_them() -> None:
         assert not says(field, hashlib.sha1(b"other").digest())
         assert not any(says(other, sha1) for other in (b"", field[:-1], field.lower(), b"sha1:" + sha1.hex().encode()))
         assert not says(field[:-1] + b"-", sha1)
+
+
+def test_a_damaged_file_of_watches_is_named(made: Made) -> None:
+    watches.add(made.folder, watches.Watch(0, "a.example"))
+    report = verify(made.folder)
+    assert (report.good, report.checked["watches"]) == (True, 1)
+    flip(made.folder / watches.FILE, 30)
+    assert "../watches.jsonl: is damaged" in text_of(verify(made.folder))

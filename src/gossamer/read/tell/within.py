@@ -1,7 +1,8 @@
 """Pages that a watch wants to see more often (`--within`) are asked for again, as by `gossamer again`.
 
-The crawl opens them, and requests them in their turn: robots.txt and all waits are kept as ever. An order comes when
-nine tenths of the time have passed, so that the visit is made within it, if the site's turn allows that.
+The crawl opens them, and requests them in their turn: robots.txt and all waits are kept as ever. Pages are looked at
+ten times within the time of a watch, and ordered two looks before its end: one look may be missed, and the rest is for
+the site's turn.
 """
 
 from __future__ import annotations
@@ -16,10 +17,8 @@ from gossamer.collection.lock import holder
 from gossamer.collection.watches import Watch
 from gossamer.read.steer.again import Filter, again
 
-SHARE: Final = 0.9
-"""Part of the time after which a page is asked for again."""
 LEAST: Final = 30.0
-"""Seconds between two looks at the pages of a watch; a tenth of its time if that is longer."""
+"""Seconds between two looks at the pages of a watch, at least."""
 
 
 class Within:
@@ -36,8 +35,9 @@ class Within:
         if due and not ((desk := holder(shard_folder(self._folder))) and desk.alive):
             return 0
         for watch in due:
-            self._next[watch.number] = now + max(LEAST, watch.within / 10)
-            found = again(self._folder, Filter(older=SHARE * watch.within, where=condition(watch)))
+            look = max(LEAST, watch.within / 10)
+            self._next[watch.number] = now + look
+            found = again(self._folder, Filter(older=max(0.0, watch.within - 2 * look), where=condition(watch)))
             opened += len(found.chosen.ended)
         return opened
 

@@ -21,7 +21,7 @@ from gossamer import config
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, StorageError, UsageError
 from gossamer.base.model import State
-from gossamer.collection import image, layout, manifest, runs
+from gossamer.collection import image, layout, manifest, runs, watches
 from gossamer.collection.blocks import BLOCK, HEAD, PER_BLOCK, is_block_file
 from gossamer.collection.checked import Checked
 from gossamer.collection.image import ImageDamagedError
@@ -265,6 +265,15 @@ def check_standing(shard: Path, report: VerifyReport) -> None:
     if {"known", *words} <= set(standing) and total != standing["known"]:
         wrong = f"{standing['known']} pages are known, but {', '.join(words)} add up to {total}"
         report.add(Fault(STANDING, "", wrong, "The next run of the crawl renews it. Please report this."))
+
+
+def check_watches(folder: Path, report: VerifyReport) -> None:
+    """Checks the file of watches."""
+    try:
+        if found := watches.read(folder).watches:
+            report.count("watches", len(found))
+    except StorageError as error:
+        report.add(Fault(f"../{watches.FILE}", "", "is damaged, or of a later version: nothing is told", error.cure))
 
 
 def blocks(path: Path, length: int) -> Iterator[tuple[int, list[bytes]]]:

@@ -59,6 +59,7 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
         progress("segments", done / max(1, total))
     files.check_image(sources, report)
     files.check_standing(sources.shard, report)
+    files.check_watches(sources.folder, report)
     with tempfile.TemporaryDirectory() as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))
         marks = times.Marks() if "ticks" in damaged else times.marks_of(database)
