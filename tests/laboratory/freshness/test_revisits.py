@@ -9,8 +9,8 @@ import pytest
 
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.freshness.revisits import calibration, finding, known_policies, revisits, summary, world_of
-from gossamer.laboratory.freshness.run import Result
-from gossamer.manager.revisits.rates import Prior
+from gossamer.laboratory.freshness.run import Result, probability
+from gossamer.manager.revisits.rates import Belief, Prior
 
 
 def test_policies_are_compared_on_a_file_of_changes(tmp_path: Path) -> None:
@@ -37,6 +37,14 @@ def test_predictions_are_compared_by_tenths() -> None:
     assert [each["visits"] for each in found] == [2, 1, 1]
     assert found[0]["predicted"] == pytest.approx(0.06)
     assert found[0]["changed"] == 0.5
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.5, 1.0, 2.0])
+def test_a_prediction_is_the_mean_over_what_is_believed(spread: float) -> None:
+    medians, ages = np.array([1e-3, 0.1, 1.0, 10.0]), np.array([1.0, 2.0, 1.0, 3.0])
+    belief = Belief(np.log(medians).astype(np.float32), np.full(4, spread, np.float32))
+    rates = medians * np.exp(spread * np.random.default_rng(1).standard_normal((200_000, 1)))
+    assert probability(belief, ages) == pytest.approx(-np.expm1(-rates * ages).mean(0), abs=0.005)
 
 
 def test_what_is_not_known_is_refused_with_what_is(tmp_path: Path) -> None:
