@@ -90,7 +90,6 @@ def test_what_a_watch_matches_and_how_soon_it_is_visited() -> None:
     assert found.period("http://a.example/news/1") == 60
     assert found.period("https://deep.b.example:8443/") == 30
     assert found.period("http://b.example/") == math.inf
-    assert found.periods() == [("*.b.example", 30), ("http://a.example/news/*", 60), ("a.example", 3600)]
     assert [w.number for w in found.watches if w.matches("http://a.example/x")] == [1, 4]
     assert Watch(1, r"http://a.example/50%_\*").sql == r"http://a.example/50\%\_\\%"
 

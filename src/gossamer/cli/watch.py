@@ -109,7 +109,7 @@ def _add(folder: Path, target: str, webhook: str, program: str, within: float, a
     if secret:
         print(f"  secret of its signatures: {secret}")
     if not (webhook or program):
-        print("  nobody is told (--webhook, --command); gossamer changes and the plan of visits know it")
+        print("  nobody is told: that needs --webhook or --command")
 
 
 def _check_webhook(url: str) -> None:

@@ -90,10 +90,6 @@ class Watches:
         """The longest time between two visits of a page that its watches allow, in seconds; inf: they do not care."""
         return min((w.within for w in self.watches if w.within and w.matches(url)), default=math.inf)
 
-    def periods(self) -> list[tuple[str, float]]:
-        """The targets that have one, with it; the shortest first."""
-        return sorted(((w.target, w.within) for w in self.watches if w.within), key=lambda each: each[1])
-
 
 def like(pattern: str, text: str) -> bool:
     """Whether a text is like a pattern, in which * stands for any text. Takes time in proportion to both."""
