@@ -121,15 +121,19 @@ def test_settings_are_dumped_as_a_whole_or_only_the_changes() -> None:
 
 
 def test_values_of_the_preset_are_printed() -> None:
-    news = loads("[manager]\npreset = 'news'\nbeta = 3.0")
+    news = loads("[manager]\npreset = 'news'\ngamma = 3.0")
     text = dump(news, whole=True)
     assert "default -1.0; by the preset news: 0.5)\nalpha = -1.0" in text
     assert "default -1; by the preset news: 6h)\nmin_period = -1\n" in text
-    assert "default -1.0)\nbeta = 3.0" in text
+    assert "default -1.0)\ngamma = 3.0" in text
     assert loads(text) == news
     assert loads("[manager]\nmin_period = '1d'").manager.min_period == Duration(86_400)
     assert differences(Settings(), override(Settings(), ["manager.min_period=1d"])) == ["manager.min_period: -1 -> 1d"]
     assert override(news, ["manager.min_period=-1"]) == news
+
+
+def test_a_setting_that_is_gone_is_accepted_in_files() -> None:
+    assert loads("[manager]\nbeta = 3.0") == Settings()
 
 
 def test_every_number_has_a_range_and_every_default_is_accepted() -> None:

@@ -557,7 +557,7 @@ def test_a_plan_closes_when_few_requests_are_in_flight_and_its_pages_return_with
         if plans and busy >= connections:
             left = np.setdiff1d(np.concatenate([harvest.planned(s) for s in range(40)]), plan.pages)
             page = harvest._desk.columns.page
-            open_now = left[(page.flags[left] & PageFlag.ASSIGNED) == 0]
+            open_now = left[((page.flags[left] & PageFlag.ASSIGNED) == 0) & (page.state[left] != State.DONE)]
             assert (page.tries[open_now] == 0).all()
             assert (page.due[open_now][page.state[open_now] == State.PENDING] == 0).all()
             plans.append(set(plan.pages.tolist()))

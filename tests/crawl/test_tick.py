@@ -104,12 +104,12 @@ WRITERS = {
     "seeder/copies.py": {"digests"},
     "harvester/requests.py": {"page.flags"},
     "harvester/names.py": {"site.resolved", "recycled"},
-    "manager/planner.py": {"unjudged"},
+    "manager/planner.py": {"unjudged", "habits"},
     "crawl/watch.py": {"page.merit", "page.completed", "ranking"},
 }
 """Files that write what `EXCEPTIONS` lists, besides the functions that `apply` calls. Tables and rankings are written
 by kernels and by `getattr`, which the search below does not see."""
-UNSEEN = {"known", "digests", "site.pages", "site.domain_pages", "page.completed", "ranking"}
+UNSEEN = {"known", "digests", "site.pages", "site.domain_pages", "page.completed", "ranking", "habits"}
 APPLYING = (
     "crawl/apply.py",
     "desk/",
@@ -123,6 +123,7 @@ APPLYING = (
     "manager/learn.py",
     "manager/pages.py",
     "manager/policies.py",
+    "manager/revisits/habits.py",
     "seeder/copies.py",
 )
 """Files of the functions that `apply` calls."""

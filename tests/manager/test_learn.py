@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from gossamer.base.askable import REVISITED
 from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageFlag, Reason, State
 from gossamer.base.outcomes import TREATMENTS
@@ -109,7 +110,9 @@ class Crawl:
 
     def model(self, number: int, outcome: int, degree: int, links: list[int], kinds: list[int], time: float) -> int:
         page = self.pages[number]
-        page["tries"] = page["tries"] + 1 if outcome in TRANSIENT else 0
+        before, page["transient"] = page.get("transient", False), outcome in TRANSIENT
+        failures = page["tries"] if before == page["transient"] else 0
+        page["tries"] = 0 if outcome in (*REVISITED, Outcome.NOT_MODIFIED) else failures + 1
         follows = TREATMENTS[Outcome(outcome)]
         if outcome in TRANSIENT and page["tries"] < follows.most(LIMITS.tries):
             if page["state"] != State.EXCLUDED:

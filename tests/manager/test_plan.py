@@ -15,6 +15,10 @@ from gossamer.desk.columns import Columns
 from gossamer.manager import plan as plan_module
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.position import standing_of
+from gossamer.manager.revisits.common import AGAIN, BEGUN, SCALE
+from gossamer.manager.revisits.policies import POLICIES
+from gossamer.manager.revisits.rates import CODES
+from gossamer.manager.steer import Steering
 from gossamer.manager.strategies import (
     BREADTH_FIRST,
     COMPLETED,
@@ -185,7 +189,7 @@ def test_a_plan_is_exact_with_a_small_buffer_and_a_misleading_sample(policy: Str
     batch, per_site, horizon = random.choice([1, 7, 30]), random.choice([1, 2, 10, 1000]), 100.0
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(plan_module, "_BUFFER", 16)
-        patch.setattr(plan_module, "_SAMPLE", random.choice([3, 10, 40]))
+        patch.setattr(plan_module, "SAMPLE", random.choice([3, 10, 40]))
         patch.setattr(plan_module, "CHUNK", random.choice([1, 5, 40]))
         patch.setattr(plan_module, "_estimate", careless_estimate)
         plan = make_plan(columns, policy, WALL, batch, per_site, horizon, value, ISSUED)
@@ -255,6 +259,32 @@ def test_the_position_of_a_page_agrees_with_the_plan(policy: Strategy, seed: int
             if page in everything:
                 again = columns.page.state[page] == State.DONE
                 assert found.score == pytest.approx(float(score(columns, policy, value, page, again)), rel=1e-5)
+
+
+@pytest.mark.parametrize("policy", ["value", "opic", "breadth-first"])
+@settings(max_examples=40, deadline=None)
+@given(seed=st.integers(0, 2**32), revisit=st.sampled_from(list(POLICIES)))
+def test_plan_and_position_agree_in_a_continuous_crawl(policy: str, seed: int, revisit: str) -> None:
+    random = Random(seed)
+    columns = random_columns(random, random.choice([1, 10, 60]), random.randint(1, 5))
+    for page in range(columns.page.count):
+        columns.page.belief[page] = random.choice([0, random.randrange(CODES)])
+        columns.page.tries[page] = random.randrange(4)
+        if random.random() < 0.5:
+            columns.page.due[page] = int(WALL - 10 ** random.uniform(0, 5.9))
+    columns.habits[[AGAIN, BEGUN, SCALE]] = 10, WALL - 1e5, random.uniform(-5, 15)
+    value = Value({"boost": 1.0}, min_period=500.0, continuous=True, revisit=revisit)
+    batch, per_site, horizon = random.choice([1, 7, 50]), random.choice([1, 2, 10]), 100.0
+    steering = Steering(0.5) if random.random() < 0.5 else None
+    plan = make_plan(columns, LIVE[policy], WALL, batch, per_site, horizon, value, ISSUED, steering)
+    columns.habits[SCALE] = plan.scale
+    ranks = {}
+    for page in range(columns.page.count):
+        found = standing_of(columns, policy, value, ISSUED, WALL, page, batch, per_site, horizon)
+        assert found.planned == (page in plan.pages.tolist()), found
+        ranks[page] = found.rank
+    order = np.argsort(plan.ranks)
+    assert [ranks[p] for p in plan.pages[order].tolist()] == sorted(ranks[p] for p in plan.pages.tolist())
 
 
 def test_the_position_says_why_a_page_is_not_in_the_plan() -> None:

@@ -193,11 +193,11 @@ def test_the_soonest_due_time_includes_pages_to_be_fetched_again() -> None:
 
 def test_presets_set_the_exponents_unless_the_settings_do() -> None:
     general = Value.of(ManagerSettings())
-    assert (general.alpha, general.beta, general.gamma) == (1, 1, 1)
-    news = Value.of(ManagerSettings(preset="news", beta=0.0))
-    assert (news.alpha, news.beta, news.gamma) == (0.5, 0, 2)
-    for name, highest in (("research", 0), ("archive", 1), ("news", 2)):
-        assert PRESETS[name].index(max(PRESETS[name][:3])) == highest
+    assert (general.alpha, general.gamma) == (1, 1)
+    news = Value.of(ManagerSettings(preset="news", alpha=3.0))
+    assert (news.alpha, news.gamma) == (3.0, 2)
+    assert PRESETS["research"].alpha > PRESETS["research"].gamma
+    assert PRESETS["news"].gamma > PRESETS["news"].alpha
 
 
 def test_presets_set_the_revisit_period_unless_the_settings_do() -> None:

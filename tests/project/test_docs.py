@@ -338,7 +338,7 @@ def test_the_bits_that_are_named_are_those_of_visits() -> None:
 
 def test_the_presets_of_the_manual_are_those_of_the_code() -> None:
     table = rows("manual/order.md", "The **preset** sets the exponents")
-    assert {row[0]: (*map(float, row[1:4]), Duration.parse(row[4])) for row in table} == PRESETS
+    assert {row[0]: (*map(float, row[1:3]), Duration.parse(row[3])) for row in table} == PRESETS
 
 
 def test_the_number_of_outcomes_is_as_the_readme_says() -> None:

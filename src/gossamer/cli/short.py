@@ -44,6 +44,8 @@ SHORT: Final = (
     Short("--only-list", ("seeder.follow={}",), "Fetch only the URLs given, and where they redirect to.", flag="none"),
     Short("--only-sitemaps", ("seeder.follow={}",), "Fetch only the URLs given and what the sitemaps of their sites "
           "list.", flag="sitemaps"),
+    Short("--continuous", ("manager.continuous={}",), "Do not end: fetch pages again as often as they change, until "
+          "the crawl is stopped.", flag=True),
     Short("--pace", ("harvester.pace={}",), "How fast sites are requested.", metavar="polite|gentle"),
     Short("--mine", ("harvester.mine={}",), "Request sites that prove to be yours (`gossamer mine`) without waits.",
           flag=True),

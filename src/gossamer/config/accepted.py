@@ -38,9 +38,9 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "manager.weights": (0, 1_000),
     "manager.boosts": (0, 1),
     "manager.alpha": (0, 100),
-    "manager.beta": (0, 100),
     "manager.gamma": (0, 100),
     "manager.rank_every": (1, 2**32 - 2),
+    "manager.new_share": (0, 1),
     "manager.min_period": (0, 36_500 * 86_400),
     "manager.change_period": (1, 36_500 * 86_400),
     "manager.batch_size": (1, 2**32 - 2),
@@ -85,7 +85,9 @@ LEAST_WEIGHT: Final = 1e-6
 """A weight is 0 or at least this: smaller weights are lost in the rounding of single precision."""
 PRESET_VALUE: Final = -1.0
 """The value that means: use the value of the preset."""
-OF_PRESET: Final = ("manager.alpha", "manager.beta", "manager.gamma", "manager.min_period")
+RETIRED: Final = ("manager.beta",)
+"""Settings of earlier versions that changed nothing: they are accepted in files, and ignored."""
+OF_PRESET: Final = ("manager.alpha", "manager.gamma", "manager.min_period")
 """Settings that the preset may determine."""
 
 # fmt: off
@@ -102,6 +104,10 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
         "random-frontier", "mercator",
     ),
     "manager.preset": ("research", "archive", "news", "general"),
+    "manager.revisit": (
+        "expected", "profit", "outdated", "uniform", "proportional", "freshness", "age", "harmonic", "webfountain",
+        "adaptive",
+    ),
     "manager.index_value": ("sum", "minimum"),
     "manager.weights": SCORES,
     "seeder.follow": ("links", "sitemaps", "none"),

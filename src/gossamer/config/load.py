@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
-from gossamer.config.accepted import PATTERNS, Wrong, check_together
+from gossamer.config.accepted import PATTERNS, RETIRED, Wrong, check_together
 from gossamer.config.presets import paced
 from gossamer.config.settings import Settings
 from gossamer.config.values import NumberTable, Texts, known, read
@@ -128,6 +128,8 @@ def _apply(settings: Settings, tree: Mapping[str, object], source: _Source, give
         read_values: dict[str, Any] = {}
         for name, raw in values.items():
             key = f"{section}.{name}"
+            if key in RETIRED:
+                continue
             if key not in known():
                 raise _unknown(key, source.at(section, name), name)
             try:

@@ -1,7 +1,7 @@
 """The presets: purposes of a crawl (thesis, figure 3.6) with the settings of [manager] that each one determines, and
 paces with those of [harvester].
 
-The exponents weight quality, representation and freshness. They change the order of pages only if some pages are
+The exponents weight quality and freshness. They change the order of pages only if some pages are
 fetched again: as long as each page is fetched once, the profit of a page is a power of its quality, and all powers give
 the same order. So a preset also determines how soon a page may be fetched again, unless the settings do.
 
@@ -23,17 +23,18 @@ class Preset(NamedTuple):
     """The settings of [manager] that a preset determines."""
 
     alpha: float
-    beta: float
     gamma: float
     min_period: Duration
 
 
 _ONCE: Final = Duration(0)
+_DAY: Final = Duration(86_400)
+"""In a continuous crawl no page is fetched again sooner, unless a preset or a setting says so."""
 PRESETS: Final = {
-    "general": Preset(1.0, 1.0, 1.0, _ONCE),
-    "research": Preset(2.0, 0.5, 0.5, _ONCE),
-    "archive": Preset(0.5, 2.0, 0.5, Duration(30 * 86_400)),
-    "news": Preset(0.5, 0.5, 2.0, Duration(6 * 3600)),
+    "general": Preset(1.0, 1.0, _ONCE),
+    "research": Preset(2.0, 0.5, _ONCE),
+    "archive": Preset(0.5, 0.5, Duration(30 * 86_400)),
+    "news": Preset(0.5, 2.0, Duration(6 * 3600)),
 }
 
 
@@ -41,7 +42,8 @@ def in_force(settings: ManagerSettings) -> Preset:
     """The values in force: those of the settings, and those of the preset where the settings leave it to the preset."""
     preset = PRESETS[settings.preset]
     values = {name: getattr(settings, name) for name in Preset._fields}
-    return preset._replace(**{name: value for name, value in values.items() if value != PRESET_VALUE})
+    found = preset._replace(**{name: value for name, value in values.items() if value != PRESET_VALUE})
+    return found._replace(min_period=_DAY) if settings.continuous and found.min_period == _ONCE else found
 
 
 PACES: Final[dict[str, dict[str, Any]]] = {

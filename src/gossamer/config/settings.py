@@ -197,7 +197,7 @@ class SeederSettings:
 class ManagerSettings:
     """Which pages are fetched first (3.4, 7.2.1): the pages whose fetch adds most to the value of the index.
 
-    The value of a page is quality^alpha x representation^beta x freshness^gamma; the profit of a fetch is the value
+    The value of a page is quality^alpha x freshness^gamma; the profit of a fetch is the value
     after it minus the value now. Quality is the weighted sum of the scores, each between 0 and 1.
     """
 
@@ -213,14 +213,11 @@ class ManagerSettings:
     """Regular expressions with a boost from 0 to 1 each. The boost of the first expression found in the URL of a page
     is its score "boost"."""
     preset: str = "general"
-    """The purpose of the crawl (figure 3.6): research, archive, news or general. The preset determines alpha, beta and
+    """The purpose of the crawl (figure 3.6): research, archive, news or general. The preset determines alpha and
     gamma, and when a page is fetched again (news: after 6h; archive: after 30d; research and general: never), unless
     these are set here."""
     alpha: float = -1.0
     """Exponent of quality; -1: the value of the preset."""
-    beta: float = -1.0
-    """Exponent of representation (1 if the page was fetched, otherwise 0); -1: the value of the preset. It changes
-    nothing as long as representation is 0 or 1: a page that was not fetched is worth nothing, whatever beta is."""
     gamma: float = -1.0
     """Exponent of freshness (the probability that the stored copy is still what the server has); -1: the value of the
     preset."""
@@ -231,11 +228,24 @@ class ManagerSettings:
     """Number of visits after which link scores are computed again, in the background. The computation also waits until
     it costs at most a twentieth of the processor time of the crawl, all runs together. When the crawl stops, the scores
     are computed once more, if that costs at most a twentieth too, or at most one second."""
+    continuous: bool = False
+    """Fetch pages again and again until the crawl is stopped, as often as `revisit` says (`gossamer crawl
+    --continuous`). What is gone is asked for again after growing intervals. If false, the crawl ends when nothing is
+    left, and pages are fetched once, or again when `min_period` has passed."""
+    revisit: str = "expected"
+    """In a continuous crawl: which copies are asked for again first. expected: the expected gain in freshness; profit:
+    what a visit adds to the value of the index; outdated: the copy that is most probably outdated; uniform: each as
+    often as any other; proportional: as often as it changes; freshness, age, harmonic: the best frequencies for the
+    share of copies that are up to date, for their age, and against missed changes; webfountain: freshness at first,
+    then uniform; adaptive: intervals that shrink with a change and grow without."""
+    new_share: float = 0.5
+    """In a continuous crawl: share of the requests that goes to pages that were never fetched. What they do not need
+    goes to re-visits, and the other way round."""
     min_period: Duration = Duration(-1)
-    """Minimum time between two visits of a page that was fetched; 0: pages are fetched once; -1: the value of the
-    preset."""
+    """Minimum time between two visits of a page that was fetched; 0: pages are fetched once, or once a day in a
+    continuous crawl; -1: the value of the preset."""
     change_period: Duration = Duration(60 * 86_400)
-    """Mean time between changes of a page about which nothing else is known."""
+    """Mean time between changes of a page, before anything was learned about it or about other pages."""
     batch_size: int = 100_000
     """Maximum number of pages in a plan."""
     batch_per_site: int = 500

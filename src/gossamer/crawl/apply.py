@@ -34,6 +34,7 @@ from gossamer.harvester import backoff, naming, owned, robots, versions
 from gossamer.harvester.bandwidth.speeds import learn_speeds
 from gossamer.harvester.errands import due_sitemaps, probes
 from gossamer.manager import pages
+from gossamer.manager.revisits import habits
 from gossamer.seeder import copies
 
 
@@ -149,6 +150,7 @@ VISITS: Final = (
     Row(naming.forget_unconnected,   lambda counts: counts.unconnected),
     Row(_keep_contents),
     Row(naming.follow_other_names,   lambda counts: counts.respelled),
+    Row(habits.observe_changes),
     Row(pages.learn_from_visits),
     Row(domains.vouch),
     Row(_count),
@@ -183,6 +185,7 @@ EXCEPTIONS: Final = {
     "page.merit":     "link scores come from a process of their own, and from its files after a start",
     "page.completed": "as merit",
     "ranking":        "as merit",
+    "habits":         "the scale of re-visits, which each plan steers; all else in it comes from visits",
     "site.resolved":  "0 at a resume: names, and what the settings say about them, may have changed",
     "site.pages":     "the seeder counts new pages while it numbers them, and takes the count back",
     "site.domain_pages": "as site.pages",

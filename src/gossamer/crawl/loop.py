@@ -39,6 +39,8 @@ from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web
 
 SEEDS_PER_TICK: Final = 4_000
+SHORTEST_REST, LONGEST_REST = 10.0, 3600.0
+"""Seconds between plans of a continuous crawl that has nothing to do."""
 GRACE: Final = 10.0
 """Seconds that open requests get to end when the crawl stops."""
 
@@ -216,6 +218,17 @@ class Crawl:
         if self._stages.log is not None:
             self._stages.log.event(event, level, **fields)
 
+    def _wait_for_more(self, now: float, wall: float) -> None:
+        """A continuous crawl has nothing to do: plans again when a page, a site with pending pages or an errand is due,
+        and every hour, whatever else there may be."""
+        if now < self._sleep.rests:
+            return
+        of_pages, site = soonest_due(self.desk.columns, np.inf, self.planner.value), self.desk.columns.site
+        waits = site.next[: site.count][(site.pending[: site.count] > 0) & (site.refused[: site.count] == 0)]
+        due = min(of_pages, waits.min(initial=np.inf), self.harvest.soonest_due(wall + LONGEST_REST)) - wall
+        self._sleep.rests = now + min(LONGEST_REST, max(SHORTEST_REST, due))
+        self.planner.stale = True
+
     # --- how long, and how much -------------------------------------------------------------------------------------
 
     def _ahead(self) -> float:
@@ -264,6 +277,8 @@ class Crawl:
                 return held, 0.0  # a virtual night has no work of every second
             calm = plan - now
             pause = self._sleep.pause(now, ahead, site, plan if self.planner.stale or plan == -np.inf else np.inf)
+            if self.clock.virtual and self.planner.idle and not self.names.open:
+                pause = max(pause, min(self._sleep.rests, site) - now)  # virtual seconds need no work of their own
         return pause, self._sleep.gather(pause, ahead, self.web.open, calm)
 
     def _ending(self) -> Ending | None:
@@ -281,6 +296,9 @@ class Crawl:
         if bounds.pages is not None and self.stored >= bounds.pages:
             return Ending.PAGES
         if self.names.open or not self.planner.idle or self.harvest.next_time() <= now + bounds.patience:
+            return None
+        if self.planner.value.continuous:
+            self._wait_for_more(now, wall)
             return None
         due = soonest_due(self.desk.columns, wall + bounds.patience, self.planner.value)
         self.planner.stale = due <= wall

@@ -21,6 +21,7 @@ from gossamer.harvester.errands.probes import ProbeAnswers
 from gossamer.harvester.owned import Owned
 from gossamer.harvester.versions import Versions
 from gossamer.manager.pages import Pages
+from gossamer.manager.revisits.habits import Habits
 from gossamer.seeder.copies import Copies
 from gossamer.seeder.pairs import Pairs
 
@@ -31,6 +32,7 @@ PARTS: Final[tuple[type[Part], ...]] = (
     Account,
     Proven,
     Pages,
+    Habits,
     Backoff,
     Owned,
     Versions,

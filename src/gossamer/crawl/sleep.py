@@ -56,6 +56,8 @@ class Sleep:
         self.most = max(self.least, min(QUIET, PART * float(min(rests)))) if adapts else self.least
         """Seconds of the longest tick."""
         self.bell = Bell()
+        self.rests = -float("inf")
+        """A continuous crawl has nothing to do before this monotonic time."""
         self._half = harvester.connections // 2
         self._rate = 0.0
         self._turned = -float("inf")

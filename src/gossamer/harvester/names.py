@@ -5,12 +5,14 @@ Otherwise its name is resolved first. `naming.py` applies the answers to the sta
 
 from __future__ import annotations
 
+from typing import Final
+
 import numpy as np
 
 from gossamer import urls
 from gossamer.base.arrays import Array
 from gossamer.base.model import NONE, Outcome, Visits
-from gossamer.base.outcomes import ASIDE
+from gossamer.base.outcomes import ASIDE, DAY
 from gossamer.collection.journal.effects import SiteEvent, SiteNews
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
@@ -20,6 +22,8 @@ from gossamer.harvester.queue.queue import SiteQueue
 from gossamer.web.addresses import pack
 from gossamer.web.seam import Answer, Names
 
+MONTH: Final = 30 * DAY
+"""In a continuous crawl a name that failed is tried again after this time at the latest."""
 _NO_ANSWER = (int(Outcome.CONNECT_FAILED), int(Outcome.TLS_FAILED))
 
 
@@ -31,6 +35,7 @@ class SiteNames:
         self._places, self._site, self._harvester = desk[Places], desk.columns.site, desk.settings.harvester
         self._domains: dict[str, int] | None = {} if self._harvester.domain_wait > 0 else None
         """Maps registrable domains to their numbers in the queue; None without a limit by domain."""
+        self._continuous = desk.settings.manager.continuous
         self._asking: set[int] = set()
         """Sites whose names are being resolved."""
 
@@ -74,7 +79,9 @@ class SiteNames:
         if not forbidden and ((never_asked and places.may_switch(site)) or places.may_switch_back(site)):
             return SiteNews.respelled(site, wall)
         event = SiteEvent.FORBIDDEN_ADDRESS if forbidden else SiteEvent.NAME_FAILED
-        return SiteNews.name_failed(site, failures, wall, ASIDE[WHY[event]].until(wall, failures), forbidden)
+        until = ASIDE[WHY[event]].until(wall, failures)
+        until = min(until, wall + MONTH) if self._continuous else until
+        return SiteNews.name_failed(site, failures, wall, until, forbidden)
 
     def other_names(self, visits: Visits) -> list[SiteNews]:
         """The events of sites that did not answer their very first request: the next one is by their other name."""

@@ -8,6 +8,8 @@ Each visit is finished before the next: its page changes state, the policy sees 
                            page stays excluded
     returned               only ASSIGNED is cleared: the page stays as it was
 
+`tries` counts visits without success in a row, apart for outcomes that are retried and for others; a 410 counts as
+several (`askable.SEVERAL`).
 `outcomes.TREATMENTS` says which outcome is which, how long the back-off is and how many tries there are.
 
 Depth is the number of clicks inside a site: a link adds one, a redirect nothing, a link from another site makes it 0,
@@ -33,6 +35,7 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import I64, U8, U32, Records
+from gossamer.base.askable import REVISITED, SEVERAL
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, NONE, LinkKind, PageFlag, Reason, State, VerdictFlag, Visits
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
@@ -45,6 +48,7 @@ _NONE, _REDIRECT = np.uint32(NONE), int(LinkKind.REDIRECT)
 _PENDING, _WAITING = int(State.PENDING), int(State.WAITING)
 _DONE, _EXCLUDED = int(State.DONE), int(State.EXCLUDED)
 _DEPTH, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
+_OK: Final[int] = np.uint8(Outcome.OK)  # type: ignore[assignment]
 _UNLISTED, _NOT_MODIFIED = int(Reason.UNLISTED), int(Outcome.NOT_MODIFIED)
 _OPEN: Final[int] = np.uint8(State.PENDING)  # type: ignore[assignment]
 _NO_REASON: Final[int] = np.uint8(0)  # type: ignore[assignment]
@@ -56,7 +60,9 @@ _BY_ROBOTS, _AGAIN = int(VerdictFlag.ROBOTS), int(VerdictFlag.AGAIN)
 _NOW_SEED, _NOW_LISTED = int(VerdictFlag.SEED), int(VerdictFlag.LISTED)
 _NOW_DYNAMIC, _NOW_STATIC = int(VerdictFlag.DYNAMIC), int(VerdictFlag.STATIC)
 _AS_BEFORE: Final = np.array([o in BACK_AS_BEFORE for o in Outcome])
-_TRANSIENT: Final = np.array([o in TRANSIENT for o in Outcome])
+_TRANSIENT: Final = np.array([o in TRANSIENT for o in Outcome] + [False] * (256 - len(Outcome)))
+_FETCHED: Final = np.array([o in {*REVISITED, Outcome.NOT_MODIFIED} for o in Outcome] + [False] * (256 - len(Outcome)))
+_GONE: Final = 410
 _AFTER: Final = np.array([TREATMENTS[o].after for o in Outcome])
 _TRIES: Final = np.array([TREATMENTS[o].tries for o in Outcome])
 _DEEPEST: Final = 255
@@ -144,7 +150,7 @@ def _learn(
         after = _AFTER[outcome] if _AFTER[outcome] >= 0 else retry
         most = _TRIES[outcome] if _TRIES[outcome] >= 0 else tries
         pause = max(after, min(float(visit.retry_after), _LONGEST))
-        _conclude(pages, counts, page, outcome, visit.time, pause, most)
+        _conclude(pages, counts, page, outcome, visit.status, visit.time, pause, most)
         targets, kinds = link_targets[begin:end], link_kinds[begin:end]
         if pages.state[page] == _DONE:
             degree: int = np.int64(visit.out_degree)  # type: ignore[assignment]
@@ -154,13 +160,20 @@ def _learn(
 
 
 @inlined
-def _conclude(pages: PageArrays, counts: I64, page: int, outcome: int, time: float, retry: float, tries: int) -> None:
+def _conclude(
+    pages: PageArrays, counts: I64, page: int, outcome: int, status: int, time: float, retry: float, tries: int
+) -> None:
     """Sets the state of a visited page: WAITING for its next try, or DONE."""
     _count(pages, counts, page, -1)
-    if outcome != _NOT_MODIFIED:  # the outcome stays that of the copy
+    before = _TRANSIENT[pages.outcome[page]]
+    if outcome != _NOT_MODIFIED:
         pages.outcome[page] = outcome
-    again = _TRANSIENT[outcome] and pages.tries[page] + 1 < tries
-    pages.tries[page] = min(pages.tries[page] + 1, 255) if _TRANSIENT[outcome] else 0
+    elif not _FETCHED[pages.outcome[page]]:  # else the outcome stays that of the copy
+        pages.outcome[page] = _OK
+    failures = pages.tries[page] if before == _TRANSIENT[outcome] else 0
+    again = _TRANSIENT[outcome] and failures + 1 < tries
+    failures = min(failures + (SEVERAL if status == _GONE else 1), 255)
+    pages.tries[page] = 0 if _FETCHED[outcome] else failures
     if not (again and pages.state[page] == _EXCLUDED):
         pages.due[page] = np.uint32(np.ceil(time + retry if again else time))
         pages.reason[page] = 0

@@ -31,15 +31,17 @@ import numpy as np
 
 from gossamer.base.arrays import F32, F64, I64, U8, U32, U64, Bools
 from gossamer.base.askable import is_suspended
-from gossamer.base.compiled import allocating, inlined, njit
+from gossamer.base.compiled import inlined, njit
 from gossamer.desk.columns import Columns
 from gossamer.manager.policies import PageArrays, pages_of
 from gossamer.manager.profit import CLOSED, appraise
+from gossamer.manager.slices import by_site
+from gossamer.manager.steer import AT_LAST, SAMPLE, Steering, columns_of, sampled, scale_of
 from gossamer.manager.strategies import Strategy
 from gossamer.manager.value import Terms, Value, terms_of
 
 _LOW, _NEVER = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFFFFFFFF)
-_SAMPLE, _BUFFER = 1 << 15, 1 << 16
+_BUFFER = 1 << 16
 CHUNK: Final = 1 << 12
 """Number of pages that are appraised at a time."""
 _DEFAULT: Final = Value()
@@ -62,6 +64,10 @@ class Plan:
     """V(I), the sum or minimum by the settings; 0 if the index is empty."""
     index_pages: int
     """Number of pages in the index."""
+    again: int = 0
+    """In a continuous crawl: how many of the candidates were fetched before."""
+    scale: float = 0.0
+    """In a continuous crawl: the scale of re-visits."""
 
 
 def make_plan(
@@ -73,20 +79,25 @@ def make_plan(
     horizon: float = np.inf,
     value: Value = _DEFAULT,
     issued: int = 0,
+    steering: Steering | None = None,
 ) -> Plan:
     """Makes a plan. Suspended sites have no pages in it: their Crawl-delay is too long, or they back off until after
-    `wall + horizon`. `issued` is all cash given out (`value.TOTAL`)."""
+    `wall + horizon`. `issued` is all cash given out (`value.TOTAL`). `steering` finds the scale of re-visits in a
+    continuous crawl; without it, that of the last plan is used."""
     start = time.perf_counter()
     page, site = columns.page, columns.site
     known, sites = page.count, site.count
     pages, terms = pages_of(columns), terms_of(columns, policy.code, value, issued, wall)
     suspended = is_suspended(site.refused[:sites], site.next[:sites], wall + horizon)
+    if steering is not None and policy.code not in AT_LAST:
+        terms = terms.scaled(scale_of(pages, known, suspended, terms, batch_size, steering))
     selection = _Selection(pages, known, suspended, terms, batch_size, max(1, per_site))
     keys = selection.run()
-    slices = _by_site(keys, page.origin, columns.origin.site, sites)
-    total, least, count = selection.index.tolist()
+    slices = by_site(keys, page.origin, columns.origin.site, sites)
+    total, least, count, again = selection.index.tolist()
     worth = (least if value.minimum else total) if count else 0.0
-    return Plan(*slices, time.perf_counter() - start, selection.candidates, worth, int(count))
+    seconds = time.perf_counter() - start
+    return Plan(*slices, seconds, selection.candidates, worth, int(count), int(again), terms.again.scale)
 
 
 class _Selection:
@@ -100,7 +111,7 @@ class _Selection:
         self.ways, self.scores = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.float32)
         self.candidates = 0
         self.index = _nothing()
-        """Sum, minimum and number of the values of pages in the index."""
+        """Sum, minimum and number of the values of pages in the index, and the number of pages to be fetched again."""
 
     def run(self) -> U64:
         """The keys of the planned pages, best first."""
@@ -118,12 +129,12 @@ class _Selection:
     def _sample(self) -> tuple[np.uint64, U64]:
         """Initial bounds from a sample: half of the expected ones, or less if the sample is small."""
         floors = self._floors()
-        stride = self.known // _SAMPLE
+        stride = self.known // SAMPLE
         if self.known <= len(self.buffer) or stride < 2:
             return np.uint64(0), floors
-        sample = _sampled(self.known, stride)
+        sample = sampled(self.known, stride)
         size = len(sample)
-        drawn = PageArrays._make([*(column[sample] for column in self.pages[:-3]), *self.pages[-3:]])
+        drawn = columns_of(self.pages, sample)
         ways, scores, keys = np.empty(size, np.uint8), np.empty(size, np.float32), np.empty(size, np.uint64)
         appraise(drawn, self.terms, 0, size, ways, scores, _nothing())
         n = _draw(self.pages, sample, ways, scores, floors, keys)
@@ -162,7 +173,7 @@ def _holds(floor: np.uint64, hints: U64, last: np.uint64, floors: U64, full: boo
 
 
 def _nothing() -> F64:
-    return np.array([0.0, np.inf, 0.0])
+    return np.array([0.0, np.inf, 0.0, 0.0])
 
 
 @inlined
@@ -229,13 +240,6 @@ def _trim(pages: PageArrays, buffer: U64, used: int, floors: U64, taken: I64, ba
     return n
 
 
-def _sampled(known: int, stride: int) -> I64:
-    """One pseudo-random page of every `stride` pages."""
-    i = np.arange(known // stride, dtype=np.uint64)
-    noise = (i * np.uint64(0x9E3779B97F4A7C15)) >> np.uint64(40)
-    return (i * np.uint64(stride) + noise % np.uint64(stride)).astype(np.int64)
-
-
 @njit
 def _draw(pages: PageArrays, sample: I64, ways: U8, scores: F32, floors: U64, keys: U64) -> int:
     """Fills `keys` with the keys of the pages of a sample that may be planned; returns their number."""
@@ -272,30 +276,3 @@ def _estimate(pages: PageArrays, best: U64, floors: U64, taken: I64, batch: int,
         if total >= wanted:
             return key
     return np.uint64(0)
-
-
-def _by_site(keys: U64, origin: U32, site: U32, sites: int) -> tuple[U32, I64, U32, U32]:
-    """Groups the planned pages by site; the site with the best page comes first."""
-    pages = (_LOW - (keys & _LOW)).astype(np.uint32)
-    return _slices(pages, site[origin[pages]], np.full(sites, -1, np.int64))
-
-
-@allocating
-def _slices(pages: U32, site: U32, place: I64) -> tuple[U32, I64, U32, U32]:
-    found = np.empty(len(pages), np.uint32)
-    offsets = np.zeros(len(pages) + 1, np.int64)
-    n = 0
-    for s in site:
-        if place[s] < 0:
-            place[s] = n
-            found[n] = s
-            n += 1
-        offsets[place[s] + 1] += 1
-    for i in range(n):
-        offsets[i + 1] += offsets[i]
-    at = offsets[:n].copy()
-    out, ranks = np.empty(len(pages), np.uint32), np.empty(len(pages), np.uint32)
-    for i in range(len(pages)):
-        out[at[place[site[i]]]], ranks[at[place[site[i]]]] = pages[i], i
-        at[place[site[i]]] += 1
-    return found[:n], offsets[: n + 1], out, ranks

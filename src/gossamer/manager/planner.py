@@ -21,12 +21,16 @@ from gossamer.base.askable import is_suspended
 from gossamer.base.model import Reason, State, VerdictFlag
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.store import Store
+from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
 from gossamer.manager.history import Past, Said, read_history
 from gossamer.manager.pages import Pages
 from gossamer.manager.plan import Plan, make_plan
+from gossamer.manager.revisits.common import AGAIN, SCALE
+from gossamer.manager.revisits.habits import Habits
 from gossamer.manager.scans import find_unjudged
+from gossamer.manager.steer import Steering
 from gossamer.manager.value import TOTAL, Value
 
 PAUSE: Final = 0.25
@@ -70,11 +74,11 @@ class Planner:
         """`ring` is called when a plan is finished, in its thread."""
         self._desk, self._store, self._horizon, self._ring = desk, store, horizon, ring
         self.value = Value.of(desk.settings.manager)
+        self._steering = Steering(desk.settings.manager.new_share) if self.value.continuous else None
         self._thread = ThreadPoolExecutor(1, "plan")
         self._running: Future[tuple[Plan, Past, Unjudged]] | None = None
         self._not_before = self._soonest = 0.0
-        self._taken = False
-        self._begun, self._renewed = 0.0, -np.inf
+        self._renewed = -np.inf
         self.stale = True
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
@@ -111,7 +115,8 @@ class Planner:
             return
         if now >= self._renewed + RENEW or self._open_sites(wall) > busy:
             self.stale = False
-            self._begun, self._renewed = wall, now
+            self._renewed = now
+            self._steer()
             self._running = self._thread.submit(self._make, wall)
             self._running.add_done_callback(lambda _: self._ring())
 
@@ -122,10 +127,9 @@ class Planner:
         plan, past, unjudged = self._running.result()
         self._running = None
         self._soonest = now + max(PAUSE, 5 * plan.seconds)
-        self._not_before = now + (PAUSE if wait or not self._taken else max(PAUSE, 10 * plan.seconds))
-        self._taken = True
+        self._not_before = now + (PAUSE if wait or self.made.plan is None else max(PAUSE, 10 * plan.seconds))
         self.longest = max(self.longest, plan.seconds)
-        self.made = Made(plan, self._begun)
+        self.made = Made(plan, past.made)
         self._history.add(past)
         return plan, self._judge(unjudged)
 
@@ -156,10 +160,24 @@ class Planner:
         harvester = self._desk.settings.harvester
         return in_flight < min(harvester.least_connections, harvester.connections)
 
-    def _plan(self, wall: float, batch_size: int, per_site: int, horizon: float) -> Plan:
+    def _plan(
+        self, wall: float, batch_size: int, per_site: int, horizon: float, steering: Steering | None = None
+    ) -> Plan:
         columns, pages = self._desk.columns, self._desk[Pages]
         issued = int(pages.totals[TOTAL])
-        return make_plan(columns, pages.policy, wall, batch_size, per_site, horizon, self.value, issued)
+        return make_plan(columns, pages.policy, wall, batch_size, per_site, horizon, self.value, issued, steering)
+
+    def _requests(self) -> tuple[int, int]:
+        """Requests for pages so far: for new ones, and for those that were fetched before."""
+        again = int(self._desk.columns.habits[AGAIN])
+        return self._desk[Account].visits - again, again
+
+    def _steer(self) -> None:
+        """Corrects the scale of re-visits by what was requested since the last plan was begun."""
+        if self._steering is not None:
+            plan = self.made.plan
+            due = (0, 0) if plan is None else (plan.candidates - plan.again, plan.again)
+            self._steering.heed(self._requests(), *due)
 
     def _make(self, wall: float) -> tuple[Plan, Past, Unjudged]:
         desk, manager = self._desk, self._desk.settings.manager
@@ -167,7 +185,10 @@ class Planner:
         used = slice(0, site.count)
         aside = np.flatnonzero(is_suspended(site.refused[used], site.next[used], wall + self._horizon))
         limits = manager.batch_size, manager.batch_per_site
-        plan = self._plan(wall, *limits, self._horizon)
+        plan = self._plan(wall, *limits, self._horizon, self._steering)
+        if self._steering is not None:
+            desk.columns.habits[SCALE] = plan.scale
+            desk[Habits].measure(wall)
         pages = np.zeros(0, np.uint32)
         if desk[Rules].unjudged:
             desk[Rules].unjudged = False

@@ -43,7 +43,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gossamer.base.arrays import F32, F64, I64, U8, U32, U64
+from gossamer.base.arrays import F32, F64, I64, U8, U16, U32, U64
 from gossamer.base.askable import REVISITED
 from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import LinkKind, Outcome, PageFlag, State
@@ -93,6 +93,7 @@ class PageArrays(NamedTuple):
     merit: F32
     boost: F32
     completed: F32
+    belief: U16
     site: U32  # by origin
     pending: U32  # by site
     ranking: F64

@@ -14,10 +14,11 @@ from typing import Any, Final
 import numpy as np
 
 from gossamer.base import askable
-from gossamer.base.arrays import F32, I64, Array, Bools
+from gossamer.base.arrays import F32, F64, I64, Array, Bools
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.base.outcomes import FOR_GOOD
 from gossamer.manager import strategies
+from gossamer.manager.revisits.scale import AGE_STEP, AGES, FIRST_AGE
 from gossamer.manager.value import GIVEN, Known, Terms, Value, terms_of
 from gossamer.rank.names import straight_log2
 
@@ -72,7 +73,7 @@ def standing_of(
     site = int(known.origin.site[known.page.origin[page]])
     fetched = bool(known.page.state[page] == State.DONE and int(known.page.outcome[page]) in askable.REVISITED)
     age = max(0.0, wall - float(known.page.due[page]))
-    quality, fresh = float(alone.quality()[0]), float(np.exp(-age / value.change_period)) if fetched else 0.0
+    quality, fresh = float(alone.quality()[0]), _freshness(known, terms, value, page, age) if fetched else 0.0
     in_index = fetched and known.page.outcome[page] == Outcome.OK
     open_now = bool(alone.may_be_planned()[0]) and not suspended[site]
     score = alone.scores()[0]
@@ -98,6 +99,12 @@ def standing_of(
     )
 
 
+def _freshness(known: Known, terms: Terms, value: Value, page: int, age: float) -> float:
+    if not len(terms.again.numbers):
+        return float(np.exp(-age / value.change_period))
+    return float(np.exp(-age * terms.again.decays[known.page.belief[page]] / max(value.gamma, 1e-9)))
+
+
 def _closed(known: Known, terms: Terms, page: int) -> str:
     """Why the page may not be planned now, whatever its site; empty if it may."""
     pages = known.page
@@ -111,12 +118,20 @@ def _closed(known: Known, terms: Terms, page: int) -> str:
     if state != State.DONE:
         return ""
     if int(pages.outcome[page]) not in askable.REVISITED:
-        return "it is done"
-    if terms.min_period == np.inf:
+        if not len(terms.again.numbers):
+            return "it is done"
+        rested = askable.has_rested(pages.outcome[page], pages.tries[page], float(pages.due[page]), terms.wall)
+        if not rested:
+            return "it is asked for again later, since it could not be fetched"
+    if terms.again.min_period == np.inf:
         return "it was fetched, and pages are fetched only once (manager.min_period)"
     if pages.reason[page]:
         return "robots.txt has forbidden it since it was fetched"
-    return "" if pages.due[page] <= terms.wall - terms.min_period else "it was fetched less than manager.min_period ago"
+    return (
+        ""
+        if pages.due[page] <= terms.wall - terms.again.min_period
+        else "it was fetched less than manager.min_period ago"
+    )
 
 
 def _why_suspended(known: Known, site: int, wall: float) -> str:
@@ -166,11 +181,14 @@ class _Chunk:
 
     def _again(self, flags: Any) -> Bools:
         """The pages that are due to be fetched again, if these are their flags."""
-        if self.terms.min_period == np.inf:
+        if self.terms.again.min_period == np.inf:
             return np.zeros(self.end - self.first, np.bool_)
-        latest, reason = self.terms.wall - self.terms.min_period, self._column("reason")
+        latest, reason = self.terms.wall - self.terms.again.min_period, self._column("reason")
         due = askable.is_due_again(self._column("state"), flags, self._column("due"), latest, reason)
-        again: Bools = due & askable.may_be_fetched_again(reason, self._column("outcome"))
+        outcome = self._column("outcome")
+        again: Bools = due & askable.may_be_fetched_again(reason, outcome)
+        if len(self.terms.again.numbers):
+            again |= due & askable.has_rested(outcome, self._column("tries"), self._column("due"), self.terms.wall)
         return again
 
     def may_be_planned(self) -> Bools:
@@ -222,8 +240,18 @@ class _Chunk:
     def kept(self) -> F32:
         """f^gamma of pages that were fetched."""
         age = np.maximum(0.0, self.terms.wall - self._column("due"))
-        kept: F32 = np.exp((-self.terms.decay * age).astype(np.float32))
+        kept: F32 = np.exp((-self.terms.again.decays[self._column("belief")] * age).astype(np.float32))
         return kept
+
+    def _numbers(self) -> F64:
+        """The numbers of re-visits, as in `profit._weigh`."""
+        table, code = self.terms.again.numbers, self._column("belief")
+        age = np.maximum(1.0, self.terms.wall - self._column("due"))
+        at = np.clip((np.log(age) - FIRST_AGE) / AGE_STEP, 0.0, len(AGES) - 1.001)
+        place = at.astype(np.int64)
+        low, high = table[code, place].astype(np.float64), table[code, place + 1].astype(np.float64)
+        numbers: F64 = np.exp(low + (at - place) * (high - low) - self.terms.again.scale)
+        return numbers
 
     def scores(self) -> F32:
         terms, again = self.terms, self._again(_NO_FLAGS)
@@ -235,7 +263,12 @@ class _Chunk:
             return np.where(again, np.float32(strategies.LAST), worth)
         if terms.code == strategies.VALUE and terms.alpha != 1:
             worth = worth**terms.alpha
-        return np.where(again, worth * (np.float32(1) - self.kept()), worth) if again.any() else worth
+        if not again.any():
+            return worth
+        if len(terms.again.numbers):
+            weighed = (worth.astype(np.float64) if terms.again.weighs else 1.0) * self._numbers()
+            return np.where(again, weighed.astype(np.float32), worth)
+        return np.where(again, worth * (np.float32(1) - self.kept()), worth)
 
     def _simple(self) -> F32:
         """As `profit.simple_score`."""

@@ -14,6 +14,9 @@ Scores by policy. The plan takes the largest first; equal scores are ordered by 
     shallow-first    -depth                          after all others, by depth
     mercator         minus its time in the queue     after all others
 
+In a continuous crawl a page to be fetched again has, in place of the factor (1 - f^gamma), its number by the policy of
+re-visits, on the scale that `revisits/scale.py` explains.
+
 Pages are appraised some thousand neighbours at a time, score by score: columns that do not count are not read, the
 compiler vectorises the rest, and no kernel passes arrays to another page by page (numba would count references each
 time: 200 ns per page were measured). Powers and exponentials use single precision, and only where they matter.
@@ -27,17 +30,19 @@ from typing import Final
 import numpy as np
 
 from gossamer.base import askable
-from gossamer.base.arrays import F32, F64, U8
+from gossamer.base.arrays import F32, F64, U8, U16, U32
 from gossamer.base.compiled import allocating, inlined, njit
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.manager import strategies
 from gossamer.manager.policies import PageArrays, completed_of
+from gossamer.manager.revisits.scale import AGE_STEP, AGES, FIRST_AGE
 from gossamer.manager.value import GIVEN, Terms
 
 _WAITING, _DONE, _OK = int(State.WAITING), int(State.DONE), int(Outcome.OK)
 _DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
 _CASH: Final = np.uint64(GIVEN - 1)
 _ONE: Final = np.float32(1)
+_AGES: Final = len(AGES)
 
 CLOSED, NEW, AGAIN = 0, 1, 2
 """How a page may be planned: not now, as one not fetched yet, or to be fetched again."""
@@ -46,12 +51,15 @@ is_new = inlined(askable.is_new)
 is_to_be_retried = inlined(askable.is_to_be_retried)
 is_due_again = inlined(askable.is_due_again)
 may_be_fetched_again = inlined(askable.may_be_fetched_again)
+has_rested = inlined(askable.has_rested)
+rest_of = inlined(askable.rest_of)
 
 
 @allocating
 def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, scores: F32, index: F64) -> int:
     """Fills `ways` (whether each of `count` pages from `first` on may be planned) and `scores` (its score if it may).
-    Adds the values of the pages in the index to `index`: sum, minimum, number. Returns how many pages may be
+    Adds the values of the pages in the index to `index`: sum, minimum, number; and, in a continuous
+    crawl, how many pages may be fetched again. Returns how many pages may be
     planned."""
     end = first + count
     found, again = _find_ways(pages, terms, first, end, ways)
@@ -61,7 +69,8 @@ def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, 
         if terms.alpha != _ONE:
             for i in range(count):
                 scores[i] = scores[i] ** terms.alpha
-    kept = _kept(pages, terms, first, end) if in_index or again else scores
+    weighed = len(terms.again.numbers) > 0
+    kept = _kept(pages, terms, first, end) if in_index or (again and not weighed) else scores
     if in_index:
         _add_up(pages.state[first:end], pages.outcome[first:end], scores, kept, index)
     if terms.code != strategies.VALUE:
@@ -75,11 +84,29 @@ def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, 
     elif terms.code == strategies.MERCATOR:
         for i in range(count):
             scores[i] = np.float32(strategies.LAST) if ways[i] == AGAIN else scores[i]
+    elif again and weighed:
+        index[3] += again
+        _weigh(pages.belief[first:end], pages.due[first:end], ways, terms, scores)
     elif again:
         for i in range(count):
             if ways[i] == AGAIN:
                 scores[i] *= _ONE - kept[i]
     return found
+
+
+@njit
+def _weigh(belief: U16, visited: U32, ways: U8, terms: Terms, scores: F32) -> None:
+    """The scores of pages to be fetched again in a continuous crawl."""
+    numbers, last = terms.again.numbers, _AGES - 1.001
+    for i in range(len(belief)):
+        if ways[i] == AGAIN:
+            at = (math.log(max(1.0, terms.wall - visited[i])) - FIRST_AGE) / AGE_STEP
+            at = min(max(at, 0.0), last)
+            place = int(at)
+            code = belief[i]
+            low, high = float(numbers[code, place]), float(numbers[code, place + 1])
+            number = math.exp(low + (at - place) * (high - low) - terms.again.scale)
+            scores[i] = np.float32((float(scores[i]) if terms.again.weighs else 1.0) * number)
 
 
 @inlined
@@ -108,11 +135,16 @@ def simple_score(code: int, page: int, depth: int, cash: np.uint64, merit: np.fl
 @allocating
 def _kept(pages: PageArrays, terms: Terms, first: int, end: int) -> F32:
     """f^gamma of the pages that are done: the share of the value of our copies that is left."""
-    state, due = pages.state[first:end], pages.due[first:end]
+    state, due, belief, decays = (
+        pages.state[first:end],
+        pages.due[first:end],
+        pages.belief[first:end],
+        terms.again.decays,
+    )
     kept = np.empty(len(state), np.float32)
     for i in range(len(state)):
         if state[i] == _DONE:
-            kept[i] = math.exp(np.float32(-terms.decay * max(0.0, terms.wall - due[i])))
+            kept[i] = math.exp(np.float32(-decays[belief[i]] * max(0.0, terms.wall - due[i])))
     return kept
 
 
@@ -131,14 +163,19 @@ def _find_ways(pages: PageArrays, terms: Terms, first: int, end: int, ways: U8) 
             if is_to_be_retried(state[i], flags[i], due[i], wall):
                 ways[i] = NEW
                 found += 1
-    if terms.min_period < np.inf:
+    if terms.again.min_period < np.inf:
         visited, reason, outcome = pages.due[first:end], pages.reason[first:end], pages.outcome[first:end]
-        latest = terms.wall - terms.min_period
+        tries, latest, returns = (
+            pages.tries[first:end],
+            terms.wall - terms.again.min_period,
+            len(terms.again.numbers) > 0,
+        )
         for i in range(len(state)):
-            old = is_due_again(state[i], flags[i], visited[i], latest, reason[i])
-            if old and may_be_fetched_again(reason[i], outcome[i]):
-                ways[i] = AGAIN
-                again += 1
+            if is_due_again(state[i], flags[i], visited[i], latest, reason[i]):
+                back = returns and has_rested(outcome[i], tries[i], visited[i], terms.wall)
+                if back or may_be_fetched_again(reason[i], outcome[i]):
+                    ways[i] = AGAIN
+                    again += 1
     return found + again, again
 
 

@@ -10,7 +10,7 @@ from gossamer.base.compiled import inlined, njit
 from gossamer.base.model import PageFlag, Reason, State
 from gossamer.desk.columns import Columns
 from gossamer.manager.policies import PageArrays, pages_of
-from gossamer.manager.profit import may_be_fetched_again
+from gossamer.manager.profit import may_be_fetched_again, rest_of
 from gossamer.manager.value import Value
 
 _WAITING, _DONE, _EXCLUDED = int(State.WAITING), int(State.DONE), int(State.EXCLUDED)
@@ -24,12 +24,15 @@ def soonest_due(columns: Columns, horizon: float = np.inf, value: Value = _DEFAU
     """Wall time at which the first waiting page may be retried or the first fetched page fetched again; inf if there is
     none. Sites that are suspended until after `horizon` do not count."""
     site, period = columns.site, value.min_period if value.revisits else np.inf
-    return float(_soonest(pages_of(columns), columns.page.count, period, site.refused, site.next, float(horizon)))
+    rules = period, value.continuous, site.refused, site.next, float(horizon)
+    return float(_soonest(pages_of(columns), columns.page.count, *rules))
 
 
 @njit
-def _soonest(pages: PageArrays, known: int, period: float, refused: U8, next_: F64, horizon: float) -> float:
-    state, visited, reason, outcome = pages.state, pages.due, pages.reason, pages.outcome
+def _soonest(
+    pages: PageArrays, known: int, period: float, returns: bool, refused: U8, next_: F64, horizon: float
+) -> float:
+    state, visited, reason, outcome, tries = pages.state, pages.due, pages.reason, pages.outcome, pages.tries
     origin, site_of = pages.origin, pages.site
     soonest = np.inf
     for p in range(known):
@@ -38,6 +41,8 @@ def _soonest(pages: PageArrays, known: int, period: float, refused: U8, next_: F
             due = float(visited[p])
         elif state[p] == _DONE and may_be_fetched_again(reason[p], outcome[p]):
             due = visited[p] + period
+        elif state[p] == _DONE and returns and reason[p] == 0:
+            due = visited[p] + max(period, rest_of(outcome[p], tries[p]))
         if due < soonest:
             site = site_of[origin[p]]
             if not is_suspended(refused[site], next_[site], horizon):

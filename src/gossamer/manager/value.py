@@ -1,14 +1,15 @@
 """The value of a page, and the profit of fetching it (thesis 3.4 and 7.2.1, figure 7.1).
 
     quality    q = sum of weight x score / sum of weights         scores and quality lie between 0 and 1
-    value      V = q^alpha r^beta f^gamma                         r: representation, f: freshness
-    profit     V after a fetch (r = f = 1) minus V now
+    value      V = q^alpha f^gamma if the page was fetched, else 0        f: freshness
+    profit     V after a fetch (f = 1) minus V now
     index      V(I) = sum, or minimum, of V over the pages of the index
 
-Representation is 1 for a fetched page and 0 for any other; a page that is not in the index is worth nothing, whatever
-beta is. Freshness is the probability that our copy still equals the page at the server, exp(-age / change_period). So
-the profit of a page that was never fetched is q^alpha, and of a page fetched before q^alpha (1 - f^gamma). The index
-holds the pages whose last outcome was `ok`; duplicates and redirects add nothing to it.
+A page is fetched or not: there are no grades of representation (3.4), and so no exponent beta for them. Freshness is
+the probability that our copy still equals the page at the server, exp(-age / change_period); in a continuous crawl, by
+the rate that is believed of the page (`revisits/`). So the profit of a page that was never fetched is q^alpha, and of a
+page fetched before q^alpha (1 - f^gamma). The index holds the pages whose last outcome was `ok`; duplicates and
+redirects add nothing to it.
 
     score       of a page
     opic        its share of all cash given out; for a fetched page the cash it held then (a share: see rank/names.py)
@@ -22,7 +23,7 @@ holds the pages whose last outcome was `ok`; duplicates and redirects add nothin
 The column `merit` holds the link scores times their weights; the other scores are computed when a plan needs them.
 
 The exponents of the presets (`config/presets.py`) set which measure counts most (figure 3.6); `general` is the thesis'
-own choice, all 1 (7.2.1). While representation is 0 or 1, only the ratio of freshness and quality matters.
+own choice, all 1 (7.2.1).
 
 Light to import: `terms_of` computes once, with numpy, what a plan needs; kernels are in `profit` and `plan`.
 """
@@ -35,11 +36,15 @@ from typing import Any, Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 
-from gossamer.base.arrays import F32, Array
+from gossamer.base.arrays import F32, F64, Array
 from gossamer.base.errors import UsageError
 from gossamer.config.accepted import check
 from gossamer.config.presets import PRESETS, in_force
 from gossamer.config.settings import ManagerSettings
+from gossamer.manager.revisits.common import AGAIN, BEGUN, SCALE, prior_of
+from gossamer.manager.revisits.policies import POLICIES
+from gossamer.manager.revisits.rates import CODES, decode
+from gossamer.manager.revisits.scale import NO_TABLE, table_of
 from gossamer.manager.strategies import VALUE, Strategy
 from gossamer.rank.names import LINK_SCORES, share_score, straight_log2
 
@@ -61,13 +66,15 @@ class Value:
 
     weights: Mapping[str, float] = field(default_factory=lambda: {"completed": 1.0})
     alpha: float = 1.0
-    beta: float = 1.0
     gamma: float = 1.0
     change_period: float = 60 * 86_400.0
     min_period: float = 0.0
     """0: pages are fetched once."""
     minimum: bool = False
     """The value of the index is the minimum over its pages, not the sum."""
+    continuous: bool = False
+    revisit: str = "expected"
+    """The policy of re-visits of a continuous crawl (`revisits/policies.py`)."""
 
     @staticmethod
     def of(settings: ManagerSettings) -> Value:
@@ -79,11 +86,12 @@ class Value:
         return Value(
             check_weights(settings.weights),
             preset.alpha,
-            preset.beta,
             preset.gamma,
             float(settings.change_period),
             float(preset.min_period),
             _chosen("manager.index_value", settings.index_value, {"sum": False, "minimum": True}),
+            settings.continuous,
+            settings.revisit,
         )
 
     @property
@@ -93,13 +101,11 @@ class Value:
     @property
     def revisits(self) -> bool:
         """Whether pages are fetched again; if freshness does not count, that would gain nothing."""
-        return self.min_period > 0 and self.gamma > 0
+        return self.min_period > 0 and (self.gamma > 0 or self.continuous)
 
     def value(self, quality: float, representation: float, freshness: float) -> float:
-        """V of one page."""
-        if representation == 0:
-            return 0.0
-        return float(quality**self.alpha * representation**self.beta * freshness**self.gamma)
+        """V of one page. `representation`: 1 if it was fetched, else 0."""
+        return float(representation * quality**self.alpha * freshness**self.gamma)
 
     def profit(self, quality: float, representation: float, freshness: float) -> float:
         """The value that fetching the page adds to the index."""
@@ -133,6 +139,24 @@ class Known(Protocol):
     def origin(self) -> Any: ...
     @property
     def ranking(self) -> Array: ...
+    @property
+    def habits(self) -> Array: ...
+
+
+class AgainTerms(NamedTuple):
+    """The terms of pages that were fetched before."""
+
+    decays: F64
+    """f^gamma = exp(-decay x age), by code of the belief about the page."""
+    min_period: float
+    """inf: no page is fetched again."""
+    numbers: F32
+    """Logarithms of the numbers of re-visits by code and age (`revisits/scale.py`); empty unless the crawl is
+    continuous."""
+    scale: float
+    """The logarithm by which these are divided."""
+    weighs: bool
+    """Whether they are multiplied by the worth of the page."""
 
 
 class Terms(NamedTuple):
@@ -156,10 +180,10 @@ class Terms(NamedTuple):
     sites: F32
     """Term of the quality by site, from its pending pages. Empty if `pending` has no weight."""
     alpha: np.float32
-    decay: float
-    """f^gamma = exp(-decay x age)."""
-    min_period: float
-    """inf: no page is fetched again."""
+    again: AgainTerms
+
+    def scaled(self, scale: float) -> Terms:
+        return self._replace(again=self.again._replace(scale=scale))
 
 
 def terms_of(known: Known, code: int, value: Value, issued: int, wall: float) -> Terms:
@@ -182,9 +206,22 @@ def terms_of(known: Known, code: int, value: Value, issued: int, wall: float) ->
         depths.astype(np.float32),
         _by_site(known, part["pending"]),
         np.float32(value.alpha),
-        value.gamma / value.change_period,
-        value.min_period if value.revisits else np.inf,
+        _again(known, value, wall),
     )
+
+
+def _again(known: Known, value: Value, wall: float) -> AgainTerms:
+    """The terms of re-visits."""
+    if not value.continuous:
+        once = np.full(CODES, value.gamma / value.change_period)
+        return AgainTerms(once, value.min_period if value.revisits else np.inf, NO_TABLE, 0.0, True)
+    page, habits = known.page, known.habits
+    prior = prior_of(habits, value.change_period)
+    decays = value.gamma * decode(np.arange(CODES), prior).rates
+    begun, used = float(habits[BEGUN]), slice(0, page.count)
+    passed, again = wall - begun if begun else 0.0, float(habits[AGAIN])
+    table = table_of(value.revisit, prior, value.gamma, again, passed, page.belief[used], page.compared[used])
+    return AgainTerms(decays, value.min_period, table, float(habits[SCALE]), POLICIES[value.revisit].weighs)
 
 
 def _by_site(known: Known, part: np.float32) -> F32:

@@ -73,8 +73,9 @@ class Mapped:
         self.columns = SimpleNamespace(
             **{name: _Group(self, name, int(opened.meta[f"{name}s"])) for name in ("page", "site", "origin")},
             ranking=self.array("ranking"),
+            habits=self.array("habits"),
         )
-        self.array("origin.unreachable")  # the newest column: if it is there, all are
+        self.array("page.belief")  # the newest column: if it is there, all are
         self.issued = int(self.array("totals")[TOTAL])
         self._names = np.cumsum(self.array("name_lengths"), dtype=np.int64)
 

@@ -240,7 +240,6 @@ def _unit_of(settings: ManagerSettings) -> dict[str, Any]:
         "index_value": settings.index_value,
         "weights": dict(sorted(value.weights.items())),
         "alpha": value.alpha,
-        "beta": value.beta,
         "gamma": value.gamma,
         "change_period": value.change_period,
         "policy": settings.policy,

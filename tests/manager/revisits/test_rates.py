@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.manager.revisits.changes import CLASSES, Changes, Lengths, observe
 from gossamer.manager.revisits.rates import (
+    CODES,
     FASTEST,
     SLOWEST,
     Belief,
@@ -16,6 +17,8 @@ from gossamer.manager.revisits.rates import (
     believe,
     comparisons,
     corrected,
+    decode,
+    encode,
     fit,
     last_modified,
     likelihood,
@@ -87,6 +90,15 @@ def test_a_page_without_observations_has_the_prior() -> None:
     mean, variance = PRIOR.moments
     assert belief.mean[0] == pytest.approx(mean, abs=1e-3)
     assert belief.spread[0] == pytest.approx(np.sqrt(variance), rel=1e-3)
+
+
+@given(st.floats(float(np.log(SLOWEST)), float(np.log(FASTEST))), st.floats(0.01, 3.99))
+def test_a_coded_belief_is_close_to_the_belief(mean: float, spread: float) -> None:
+    belief = Belief(np.array([mean], np.float32), np.array([spread], np.float32))
+    again = decode(encode(belief), PRIOR)
+    assert abs(again.mean[0] - mean) < 0.035
+    assert abs(again.spread[0] - spread) < 0.126
+    assert 0 < encode(belief)[0] < CODES
 
 
 def believed(seen: list[tuple[float, bool]]) -> Belief:

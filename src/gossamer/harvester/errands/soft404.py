@@ -40,7 +40,7 @@ import numpy as np
 
 from gossamer import urls
 from gossamer.base.arrays import Array
-from gossamer.base.model import Ask, Outcome, PageFlag
+from gossamer.base.model import Ask, Change, Outcome, PageFlag
 from gossamer.collection.journal.effects import Effects
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
@@ -59,6 +59,7 @@ TRIES: Final = 3
 """Maximum number of probes of a site that fail temporarily."""
 _MOST_SUSPECTED: Final = 1 << 16
 _NEVER: Final = -(1 << 60)
+_NOTHING: Final = np.uint64(0)
 
 _SAYS_TEXT: Final = b"the same answer as for a page that cannot exist"
 _SAYS_REDIRECT: Final = b"redirected to where a page that cannot exist is"
@@ -210,7 +211,8 @@ class ProbeErrand(Errand):
         titles = np.zeros(len(visits), np.uint64)
         for i, start, end in said.titles:
             titles[i] = urls.fingerprint(results.texts[start:end], self._desk.seed)
-        alike: list[bool] = self._memory.add(columns, visits, said.values, titles).tolist()
+        values = np.where(visits["change"] == Change.UNKNOWN, said.values, _NOTHING)  # a page may resemble itself
+        alike: list[bool] = self._memory.add(columns, visits, values, titles).tolist()
         if said.redirects:
             suspected = columns.origin.moved[visits["origin"]] >= SAME * ALIKE
             for i in np.flatnonzero((visits["ask"] == _PAGE) & (visits["outcome"] == _REDIRECT) & suspected).tolist():

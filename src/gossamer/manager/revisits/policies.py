@@ -24,7 +24,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from functools import cache
+from typing import Final, Protocol
 
 import numpy as np
 
@@ -51,36 +52,39 @@ class Moment:
     intervals: F64
     """Seconds; the interval that `adaptive` has arrived at."""
     gamma: float = 1.0
+    counts: F64 | float = 1.0
+    """How many pages each row stands for."""
 
 
-def uniform(rates: F64, weights: F64, budget: float) -> F64:
-    return np.full(len(rates), budget / len(rates))
+def uniform(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64:
+    """`counts`, here and below: how many pages each of the rates stands for."""
+    return np.full(len(rates), budget / (counts * np.ones(len(rates))).sum())
 
 
-def proportional(rates: F64, weights: F64, budget: float) -> F64:
-    found: F64 = budget * rates / rates.sum()
+def proportional(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64:
+    found: F64 = budget * rates / (counts * rates).sum()
     return found
 
 
-def for_freshness(rates: F64, weights: F64, budget: float) -> F64:
+def for_freshness(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64:
     """The frequencies that maximise the mean freshness: (w / rate) h(rate / f) is the same for all pages that are
     visited at all, with h(x) = 1 - e^-x (1 + x)."""
-    return _allotted(rates, budget, lambda price: _inverse_h(price * rates / weights))
+    return _allotted(rates, budget, counts, lambda price: _inverse_h(price * rates / weights))
 
 
-def for_age(rates: F64, weights: F64, budget: float) -> F64:
+def for_age(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64:
     """The frequencies that minimise the mean age: (w / rate^2) (x^2 / 2 - h(x)) is the same for all pages."""
-    return _allotted(rates, budget, lambda price: _inverse_k(price * rates * rates / weights))
+    return _allotted(rates, budget, counts, lambda price: _inverse_k(price * rates * rates / weights))
 
 
-def harmonic(rates: F64, weights: F64, budget: float) -> F64:
+def harmonic(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64:
     """LambdaCrawl: f = (-rate + sqrt(rate^2 + 4 w rate / price)) / 2."""
     low, high = -80.0, 80.0
     for _ in range(100):
         price = np.exp((low + high) / 2)
         found = (np.sqrt(rates * rates + 4 * weights * rates / price) - rates) / 2
-        low, high = ((low + high) / 2, high) if found.sum() > budget else (low, (low + high) / 2)
-    scaled: F64 = found * (budget / found.sum())
+        low, high = ((low + high) / 2, high) if (counts * found).sum() > budget else (low, (low + high) / 2)
+    scaled: F64 = found * (budget / (counts * found).sum())
     return scaled
 
 
@@ -106,13 +110,13 @@ def _inverse_k(values: F64) -> F64:
     return np.exp(np.interp(np.log(values), _LOG_K, _LOG_X))
 
 
-def _allotted(rates: F64, budget: float, inverse: Callable[[float], F64]) -> F64:
+def _allotted(rates: F64, budget: float, counts: F64 | float, inverse: Callable[[float], F64]) -> F64:
     """Frequencies rate / x at the price of a visit that uses up the budget."""
     low, high = -80.0, 80.0
     for _ in range(100):
         found = rates / inverse(float(np.exp((low + high) / 2)))
-        low, high = ((low + high) / 2, high) if found.sum() > budget else (low, (low + high) / 2)
-    total = found.sum()
+        low, high = ((low + high) / 2, high) if (counts * found).sum() > budget else (low, (low + high) / 2)
+    total = (counts * found).sum()
     return found * (budget / total) if total > 0 else found
 
 
@@ -122,43 +126,71 @@ _MEANS: Final = np.linspace(-16.0, 16.0, 257)
 _SPREADS: Final = np.linspace(0.0, 4.0, 33)
 
 
-def _worths() -> F32:
-    """Mean of h(x) / x where the logarithm of x is normally distributed, by mean and spread."""
+def _means_of(function: Callable[[F64], F64]) -> F32:
+    """Mean of the function of x where the logarithm of x is normally distributed, by mean and spread."""
     nodes, weights = np.polynomial.hermite_e.hermegauss(61)
     x = np.exp(_MEANS[:, None, None] + _SPREADS[:, None] * nodes)
     with np.errstate(over="ignore", invalid="ignore"):
-        values = np.where(x > 700, 1 / x, h(np.minimum(x, 700)) / x)
-    table: F32 = (values @ (weights / weights.sum())).astype(np.float32)
+        table: F32 = (function(x) @ (weights / weights.sum())).astype(np.float32)
     return table
 
 
-_WORTHS: Final = _worths()
+@cache
+def _worths() -> F32:
+    return _means_of(lambda x: np.where(x > 700, 1 / x, h(np.minimum(x, 700)) / x))
+
+
+@cache
+def _chances() -> F32:
+    return _means_of(lambda x: -np.expm1(-x))
 
 
 def worth(belief: Belief, ages: F64) -> F64:
-    """The gain in freshness, in seconds, that a visit now is expected to bring: interpolated in a table."""
+    """The gain in freshness, in seconds, that a visit now is expected to bring."""
+    return ages * _interpolated(_worths(), belief, ages)
+
+
+def chance(belief: Belief, ages: F64) -> F64:
+    """The probability that a page has changed at this age of its copy."""
+    return _interpolated(_chances(), belief, ages)
+
+
+def _interpolated(table: F32, belief: Belief, ages: F64) -> F64:
     x = np.clip((belief.mean + np.log(ages) - _MEANS[0]) / (_MEANS[1] - _MEANS[0]), 0, len(_MEANS) - 1.001)
     y = np.clip(belief.spread / _SPREADS[1], 0, len(_SPREADS) - 1.001)
     i, j = x.astype(np.intp), y.astype(np.intp)
     a, b = x - i, y - j
-    low = (1 - b) * _WORTHS[i, j] + b * _WORTHS[i, j + 1]
-    high = (1 - b) * _WORTHS[i + 1, j] + b * _WORTHS[i + 1, j + 1]
-    found: F64 = ages * ((1 - a) * low + a * high)
+    low = (1 - b) * table[i, j] + b * table[i, j + 1]
+    high = (1 - b) * table[i + 1, j] + b * table[i + 1, j + 1]
+    found: F64 = (1 - a) * low + a * high
     return found
 
 
 # --- the table ---------------------------------------------------------------------------------------------
 
-Frequencies = Callable[[F64, F64, float], F64]
+
+class Frequencies(Protocol):
+    def __call__(self, rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64: ...
+
+
 Choose = Callable[[Moment], F64]
 
 
 def _spaced(frequencies: Frequencies) -> Choose:
-    return lambda moment: moment.ages * frequencies(moment.belief.rates, moment.weights, moment.budget)
+    return lambda m: m.ages * frequencies(m.belief.rates, m.weights, m.budget, m.counts)
 
 
 def _webfountain(moment: Moment) -> F64:
     return POLICIES["freshness" if moment.visits < FIRST else "uniform"].choose(moment)
+
+
+def _by_profit(m: Moment) -> F64:
+    found: F64 = -m.weights * np.expm1(-m.gamma * m.belief.rates * m.ages)
+    return found
+
+
+def _by_gain(m: Moment) -> F64:
+    return m.weights * worth(m.belief, m.ages)
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,6 +199,11 @@ class Policy:
     choose: Choose
     allots: Frequencies | None = None
     """Visits per second of each page, by rates, weights and budget; None: it judges by the age of the copy."""
+
+    @property
+    def weighs(self) -> bool:
+        """Whether the importance of a page is a factor of its number."""
+        return self.choose in (_by_profit, _by_gain)
 
 
 POLICIES: Final[dict[str, Policy]] = {
@@ -180,8 +217,7 @@ POLICIES: Final[dict[str, Policy]] = {
         ("webfountain", "Freshness at first, then uniform.", _webfountain, None),
         ("adaptive", "Shorter intervals after a change, longer ones without.", lambda m: m.ages / m.intervals, None),
         ("outdated", "The most probably outdated copy.", lambda m: -np.expm1(-m.belief.rates * m.ages), None),
-        ("profit", "What a visit adds to the value of the index.",
-         lambda m: -m.weights * np.expm1(-m.gamma * m.belief.rates * m.ages), None),
-        ("expected", "The expected gain in freshness.", lambda m: m.weights * worth(m.belief, m.ages), None),
+        ("profit", "What a visit adds to the value of the index.", _by_profit, None),
+        ("expected", "The expected gain in freshness.", _by_gain, None),
     )
 }  # fmt: skip

@@ -16,6 +16,7 @@ Invariants, each a test of the same name:
 - A change never lowers the believed rate.
 - An interval without change never raises the believed rate.
 - A belief returns to the prior.
+- A coded belief is close to the belief.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gossamer.base.arrays import F32, F64, Array
+from gossamer.base.arrays import F32, F64, U16, Array
 from gossamer.manager.revisits.changes import HABIT, Changes, Lengths
 
 SLOWEST, FASTEST = 1 / (60 * 365 * 86_400.0), 1 / 60.0
@@ -80,6 +81,40 @@ class Belief(NamedTuple):
     def rates(self) -> F64:
         """The median rate of each page."""
         return np.exp(self.mean.astype(np.float64))
+
+
+# --- beliefs in two bytes -----------------------------------------------------------------------------------
+
+_MEANS, _SPREADS = 256, 16
+_CODED: Final = np.linspace(np.log(SLOWEST), np.log(FASTEST), _MEANS)
+CODES: Final = 1 + _MEANS * _SPREADS
+"""Number of codes. Code 0 is that of a page that was never compared: it has the prior's belief."""
+
+
+def encode(belief: Belief) -> U16:
+    """The code of each belief: 256 means, 0.07 apart, and 16 spreads, 0.25 apart."""
+    step = _CODED[1] - _CODED[0]
+    mean = np.clip(np.rint((belief.mean - _CODED[0]) / step), 0, _MEANS - 1)
+    spread = np.clip(np.floor(belief.spread / 0.25), 0, _SPREADS - 1)
+    codes: U16 = (1 + _SPREADS * mean + spread).astype(np.uint16)
+    return codes
+
+
+def decode(codes: Array, prior: Prior) -> Belief:
+    means, spreads = _decoded(prior)
+    return Belief(means[codes], spreads[codes])
+
+
+def _decoded(prior: Prior) -> Belief:
+    mean, variance = prior.moments
+    means, spreads = np.repeat(_CODED, _SPREADS), np.tile(0.25 * np.arange(_SPREADS) + 0.125, _MEANS)
+    return Belief(
+        np.concatenate(([mean], means)).astype(np.float32),
+        np.concatenate(([np.sqrt(variance)], spreads)).astype(np.float32),
+    )
+
+
+# --- estimators ---------------------------------------------------------------------------------------------
 
 
 def last_modified(comparisons: Array, changes: Array, unmodified: Array) -> F64:

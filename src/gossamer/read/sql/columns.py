@@ -16,8 +16,9 @@ from gossamer.desk.shown import Column, Shown, columns_of
 from gossamer.harvester import shown as of_versions
 from gossamer.harvester.bandwidth import shown as of_speeds
 from gossamer.manager import shown as of_pages
+from gossamer.manager.revisits import shown as of_habits
 
-SHOWN: Final = (*of_pages.SHOWN, *of_versions.SHOWN, *of_speeds.SHOWN)
+SHOWN: Final = (*of_pages.SHOWN, *of_habits.SHOWN, *of_versions.SHOWN, *of_speeds.SHOWN)
 """What the parts of the desk show."""
 
 

@@ -1,0 +1,33 @@
+"""What is known of the changes of all pages together: the places in the array `columns.habits`."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+
+from gossamer.base.arrays import F64
+from gossamer.manager.revisits.changes import CLASSES
+from gossamer.manager.revisits.rates import Prior
+
+PRIOR: Final = slice(0, 128)
+"""Shares of the prior; all 0 before anything was learned."""
+LOGS, COUNTS = slice(128, 128 + CLASSES), slice(144, 144 + CLASSES)
+TOLD, CHANGED = slice(160, 170), slice(170, 180)
+"""Observations by tenth of the predicted probability of a change, and how many of these had changed."""
+FOUND: Final = slice(180, 184)
+"""Visits by `Change`."""
+NOT_MODIFIED: Final = 184
+AGAIN: Final = 185
+"""Visits of pages that were done before."""
+BEGUN: Final = 186
+"""Wall time of the first of these."""
+SCALE: Final = 187
+"""Logarithm of the worth of new pages, as the last plan had it (`manager/revisits/scale.py`)."""
+OBSERVED, NEXT_FIT, CURSOR, LEFT = 188, 189, 190, 191
+"""Observations so far, at how many the prior is fitted next, and the pages whose beliefs are computed again."""
+
+
+def prior_of(habits: F64, period: float) -> Prior:
+    """The prior in force; before anything was learned, pages change once in `period` seconds."""
+    return Prior(np.asarray(habits[PRIOR])) if habits[PRIOR].any() else Prior.of(period)

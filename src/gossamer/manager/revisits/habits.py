@@ -1,0 +1,215 @@
+"""How often pages change, as far as the crawl has seen: the part of the desk that learns it from visits.
+
+A visit that compared a page with the version before (`visits.change`) is an observation, if the visit before it
+succeeded: after failures nobody knows for how long the page was as it is. Only major changes count as changes. A minor
+one, of dates or counters, is none: to visit a page again for it would gain nothing.
+
+A page has 20 bytes: its `changes`, and what is believed of its rate, as a code of two bytes (`rates.encode`), so that a
+plan needs no estimates. What is known once for all pages is in `columns.habits`. The prior is fitted anew whenever
+there are a third more observations; after that the beliefs of all pages are computed again, some at each observation,
+so that no tick takes long and a replay does the same. Under the policy `adaptive` the code holds the inverse of the
+page's interval (Nutch).
+
+Invariants, each a test of the same name:
+
+- A replay learns the same.
+- A page visited once has the rate of the prior.
+- Only intervals that are known are observed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+import numpy as np
+
+from gossamer.base.arrays import F64, I64, U16, Array
+from gossamer.base.askable import REVISITED
+from gossamer.base.model import NONE, Change, Outcome, State, Visits
+from gossamer.collection.image import Image, Parts
+from gossamer.desk.applied import Applied
+from gossamer.desk.desk import Declared, Desk, Part
+from gossamer.manager.revisits.changes import CLASSES, Changes, Lengths, observe
+from gossamer.manager.revisits.common import (
+    AGAIN,
+    BEGUN,
+    CHANGED,
+    COUNTS,
+    CURSOR,
+    FOUND,
+    LEFT,
+    LOGS,
+    NEXT_FIT,
+    NOT_MODIFIED,
+    OBSERVED,
+    PRIOR,
+    TOLD,
+    prior_of,
+)
+from gossamer.manager.revisits.policies import chance
+from gossamer.manager.revisits.rates import Belief, Prior, believe, decode, encode, fit
+from gossamer.manager.revisits.scale import measure
+from gossamer.manager.revisits.shown import SHOWN
+
+FITTED: Final = 2048
+"""Pages to which the prior is fitted: 15 ms."""
+_ROUNDS: Final = 3
+_FIRST_FIT, _LAST_STEP = 100, 100_000
+_AHEAD: Final = 32
+"""Pages that are looked at for each observation, while beliefs are computed again."""
+_SHRINK, _GROW = 0.8, 1.2
+_TOLD: Final = 20
+"""Observations of which a share is told."""
+_IS_REVISITED: Final = np.array([o in REVISITED for o in Outcome] + [False] * (256 - len(Outcome)))
+
+
+class Habits(Part):
+    name = "habits"
+    columns: ClassVar[Declared] = {
+        "page": {
+            "unchanged": "<f4",  # seconds in which visits found no change
+            "changed": f"V{CLASSES}",  # intervals with a change, by their length: one byte for each class
+            "compared": "u1",  # comparisons with the version before, 255 at most
+            "belief": "<u2",  # what is believed of its rate (`rates.encode`); 0: nothing was compared yet
+        },
+    }
+    needs = ("habits",)
+    shown = SHOWN
+
+    def __init__(self, desk: Desk) -> None:
+        page, manager = desk.columns.page, desk.settings.manager
+        self._page, self._common = page, desk.columns.habits
+        changed = page.changed.view(np.uint8).reshape(-1, CLASSES)
+        self.changes = Changes(page.unchanged, changed, page.compared)
+        self._period, self._continuous = float(manager.change_period), manager.continuous
+        self._adapts = manager.revisit == "adaptive"
+        self.measured: Mapping[str, float] = {}
+        """Expected freshness and age, as of the last plan."""
+
+    def arrays(self) -> dict[str, Array | Parts]:
+        return {"habits": self._common}
+
+    def meta(self) -> dict[str, Any]:
+        return {"adapts": self._adapts}
+
+    def fits(self, image: Image) -> bool:
+        return super().fits(image) and image.meta.get("adapts") == self._adapts
+
+    def load(self, image: Image) -> None:
+        image.into("habits", self._common)
+
+    @property
+    def prior(self) -> Prior:
+        return prior_of(self._common, self._period)
+
+    def _lengths(self) -> Lengths:
+        return Lengths(self._common[LOGS], self._common[COUNTS])
+
+    # --- learning -----------------------------------------------------------------------------------------------
+
+    def follow_visits(self, visits: Visits) -> None:
+        """Before the pages learn from the visits, which overwrites the time of the visit before."""
+        if self._continuous:
+            self._count_again(visits)
+        compared = np.flatnonzero(visits["change"])
+        if len(compared):
+            self._take(visits[compared])
+
+    def _count_again(self, visits: Visits) -> None:
+        page = visits["page"]
+        counts = (page != NONE) & (visits["outcome"] != Outcome.RETURNED)
+        again = int((self._page.state[page[counts]] == State.DONE).sum())
+        if again:
+            self._common[AGAIN] += again
+            self._common[BEGUN] = self._common[BEGUN] or float(visits["time"].min())
+
+    def _take(self, visits: Visits) -> None:
+        self._common[FOUND] += np.bincount(visits["change"], minlength=len(Change))[: len(Change)]
+        self._common[NOT_MODIFIED] += (visits["outcome"] == Outcome.NOT_MODIFIED).sum()
+        visits = visits[_IS_REVISITED[self._page.outcome[visits["page"]]]]
+        pages, first = np.unique(visits["page"].astype(np.int64), return_index=True)
+        if len(pages):
+            seconds = np.maximum(visits["time"][first] - self._page.due[pages], 1.0)
+            self._observe(pages, seconds, visits["change"][first] == Change.MAJOR)
+
+    def _observe(self, pages: I64, seconds: F64, changed: Array) -> None:
+        common, codes = self._common, self._page.belief
+        told = chance(decode(codes[pages], self.prior).after(seconds, self.prior), seconds)
+        tenth = np.minimum((10 * told).astype(np.int64), 9)
+        common[TOLD] += np.bincount(tenth, minlength=10)
+        common[CHANGED] += np.bincount(tenth, changed, minlength=10)
+        observe(self.changes, self._lengths(), pages, seconds, changed)
+        common[OBSERVED] += len(pages)
+        if self._adapts:
+            codes[pages] = self._adapted(codes[pages], changed)
+            return
+        if common[OBSERVED] >= max(_FIRST_FIT, common[NEXT_FIT]):
+            self._fit()
+        codes[pages] = self._coded(pages)
+        self._refresh(_AHEAD * len(pages))
+
+    def _coded(self, pages: I64) -> U16:
+        return encode(believe(self.changes.of(pages), self._lengths(), self.prior))
+
+    def _adapted(self, codes: U16, changed: Array) -> U16:
+        """Nutch: the interval shrinks by a fifth with a change, and grows by a fifth without; it begins with a day."""
+        first = Belief(np.full(len(codes), -np.log(86_400), np.float32), np.zeros(len(codes), np.float32))
+        now = np.where(codes == 0, first.mean, decode(codes, self.prior).mean)
+        return encode(Belief((now - np.log(np.where(changed, _SHRINK, _GROW))).astype(np.float32), first.spread))
+
+    def _fit(self) -> None:
+        """Fits the prior to pages all over the collection."""
+        common = self._common
+        seen = np.flatnonzero(self._page.compared[: self._page.count])
+        some = seen[:: max(1, len(seen) // FITTED)]
+        common[PRIOR] = fit(self.changes.of(some), self._lengths(), self.prior, _ROUNDS).shares
+        common[NEXT_FIT] = common[OBSERVED] + np.clip(common[OBSERVED] / 3, _FIRST_FIT, _LAST_STEP)
+        common[LEFT] = self._page.count
+
+    def _refresh(self, most: int) -> None:
+        """Computes the beliefs of the next pages again, since the prior has changed."""
+        common, count = self._common, self._page.count
+        most = min(most, int(common[LEFT]))
+        if most > 0:
+            start = int(common[CURSOR]) % count
+            some = start + np.flatnonzero(self._page.compared[start : start + most])
+            self._page.belief[some] = self._coded(some)
+            common[CURSOR], common[LEFT] = start + most, common[LEFT] - most
+
+    # --- telling ------------------------------------------------------------------------------------------------
+
+    def measure(self, wall: float) -> None:
+        """Looks at the copies; called by the plan, in its thread."""
+        self.measured = measure(self._page, self.prior, wall)
+
+    def statistics(self) -> Mapping[str, float]:
+        """`told_20_30`: of pages whose probability of a change was predicted as 20 to 30 %, the share that had
+        changed, in per cent."""
+        found = self._common[FOUND].tolist()
+        told = zip(self._common[TOLD].tolist(), self._common[CHANGED].tolist(), strict=True)
+        numbers = {
+            "re-visits": int(self._common[AGAIN]),
+            **{each.name.lower(): int(found[each]) for each in Change if each},
+            "not_modified": int(self._common[NOT_MODIFIED]),
+            **self.measured,
+        }
+        shares = {f"told_{10 * i}_{10 * i + 10}": round(100 * c / n, 1) for i, (n, c) in enumerate(told) if n >= _TOLD}
+        return numbers | shares
+
+    def explain_page(self, page: int) -> Mapping[str, object]:
+        code = self._page.belief[page : page + 1]
+        if self._page.state[page] != State.DONE or not _IS_REVISITED[self._page.outcome[page]]:
+            return {}
+        belief = decode(code, self.prior)
+        low, high = (float(86_400 * np.exp(belief.mean + side * belief.spread)[0]) for side in (-1, 1))
+        return {
+            "compared": int(self._page.compared[page]),
+            "changed": int(self.changes.changed[page].sum()),
+            "changes_a_day": float(f"{86_400 * belief.rates[0]:.3g}"),
+            "probably_between": f"{low:.3g} and {high:.3g}",
+        }
+
+
+def observe_changes(desk: Desk, applied: Applied) -> None:
+    desk[Habits].follow_visits(applied.for_pages)

@@ -1,0 +1,124 @@
+"""What the desk learns from visits about the changes of pages."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from gossamer.base.model import NONE, VISIT, Change, Outcome, State, Visits
+from gossamer.config import Settings, override
+from gossamer.crawl.parts import new_desk
+from gossamer.desk.desk import Desk
+from gossamer.manager.revisits.common import AGAIN, FOUND, NOT_MODIFIED, OBSERVED, PRIOR, TOLD
+from gossamer.manager.revisits.habits import Habits
+from gossamer.manager.revisits.rates import Prior, decode
+
+DAY = 86_400.0
+PAGES = 400
+
+
+def desk_of(*changes: str) -> Desk:
+    """A desk with pages that were all fetched at day 1."""
+    desk = new_desk(override(Settings(), ("collection.max_pages=1000", "collection.max_sites=10", *changes)), 1)
+    page = desk.columns.page
+    page.count = PAGES
+    page.state[:PAGES], page.outcome[:PAGES], page.due[:PAGES] = State.DONE, Outcome.OK, int(DAY)
+    return desk
+
+
+def visits_of(pages: list[int], time: float, change: list[int], outcome: int = Outcome.OK) -> Visits:
+    visits: Visits = np.zeros(len(pages), VISIT)
+    visits["page"], visits["time"], visits["change"], visits["outcome"] = pages, time, change, outcome
+    return visits
+
+
+def lived(desk: Desk, days: int, seed: int) -> None:
+    """Visits all pages at uneven intervals; the first half changes about daily, the others monthly."""
+    random, page = np.random.default_rng(seed), desk.columns.page
+    rates = np.where(np.arange(PAGES) < PAGES // 2, 1.0, 1 / 30) / DAY
+    time = DAY
+    for _ in range(days):
+        time += DAY * random.uniform(0.5, 3)
+        some = np.flatnonzero(random.random(PAGES) < 0.5)
+        changed = random.random(len(some)) < -np.expm1(-rates[some] * (time - page.due[some]))
+        desk[Habits].follow_visits(visits_of(some.tolist(), time, np.where(changed, 3, 1).tolist()))
+        page.due[some] = np.ceil(time)
+
+
+def test_rates_are_learned_and_the_prior_follows() -> None:
+    desk = desk_of()
+    lived(desk, 40, 1)
+    habits, belief = desk.columns.habits, desk.columns.page.belief[:PAGES]
+    rates = DAY * decode(belief, desk[Habits].prior).rates
+    assert 0.5 < np.median(rates[: PAGES // 2]) < 2
+    assert 1 / 60 < np.median(rates[PAGES // 2 :]) < 1 / 15
+    assert habits[PRIOR].sum() == pytest.approx(1)
+    assert habits[OBSERVED] == habits[TOLD].sum() == habits[FOUND].sum()
+    told = {word: n for word, n in desk[Habits].statistics().items() if word.startswith("told")}
+    for word, share in told.items():
+        low, high = (int(part) for part in word.split("_")[1:])
+        assert low - 12 < share < high + 12, told
+
+
+def test_a_replay_learns_the_same() -> None:
+    first, second = desk_of(), desk_of()
+    lived(first, 12, 2)
+    lived(second, 12, 2)
+    assert (first.columns.habits == second.columns.habits).all()
+    for name, column in first.columns.page.used().items():
+        assert column.tobytes() == second.columns.page.used()[name].tobytes(), name
+
+
+def test_a_page_visited_once_has_the_rate_of_the_prior() -> None:
+    desk = desk_of("manager.change_period=20d")
+    told = desk[Habits].explain_page(3)
+    assert told["changes_a_day"] == pytest.approx(DAY * np.exp(Prior.of(20 * DAY).moments[0]), rel=0.01)
+    lived(desk, 30, 3)
+    desk.columns.page.belief[3] = 0
+    mean = desk[Habits].prior.moments[0]
+    assert desk[Habits].explain_page(3)["changes_a_day"] == pytest.approx(DAY * np.exp(mean), rel=0.01)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.sampled_from(list(Outcome)), st.sampled_from(list(Change)), st.booleans())
+def test_only_intervals_that_are_known_are_observed(outcome: Outcome, change: Change, waits: bool) -> None:
+    desk = desk_of()
+    page = desk.columns.page
+    page.outcome[7] = outcome
+    page.state[7] = State.WAITING if waits else State.DONE
+    desk[Habits].follow_visits(visits_of([7], 4 * DAY, [change]))
+    fetched = outcome in (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT)
+    assert desk.columns.habits[OBSERVED] == page.compared[7] == (fetched and change != Change.UNKNOWN)
+    assert (page.belief[7] > 0) == bool(page.compared[7])
+
+
+def test_a_minor_change_is_none() -> None:
+    desk = desk_of()
+    desk[Habits].follow_visits(visits_of([1, 2, 3], 4 * DAY, [Change.NONE, Change.MINOR, Change.MAJOR]))
+    assert desk[Habits].changes.changed[:PAGES].sum(1)[[1, 2, 3]].tolist() == [0, 0, 1]
+    assert desk.columns.page.unchanged[[1, 2, 3]].tolist() == [3 * DAY, 3 * DAY, 0]
+
+
+def test_re_visits_and_answers_without_a_body_are_counted() -> None:
+    desk = desk_of("manager.continuous=true")
+    desk.columns.page.state[5] = State.PENDING
+    desk[Habits].follow_visits(visits_of([4, 5, NONE], 4 * DAY, [0, 0, 0]))
+    desk[Habits].follow_visits(visits_of([6], 4 * DAY, [Change.NONE], Outcome.NOT_MODIFIED))
+    assert desk.columns.habits[AGAIN] == 2
+    assert desk.columns.habits[NOT_MODIFIED] == 1
+
+
+def test_two_visits_of_a_page_in_one_tick_are_one_observation() -> None:
+    desk = desk_of()
+    desk[Habits].follow_visits(visits_of([4, 4], 4 * DAY, [1, 3]))
+    assert desk.columns.page.compared[4] == 1
+
+
+def test_nutch_s_interval_shrinks_with_a_change_and_grows_without() -> None:
+    desk = desk_of("manager.revisit=adaptive")
+    for day, change in ((2, 3), (3, 3), (4, 1)):
+        desk[Habits].follow_visits(visits_of([4], day * DAY, [change]))
+    interval = 1 / decode(desk.columns.page.belief[4:5], desk[Habits].prior).rates[0]
+    assert interval == pytest.approx(DAY * 0.8 * 0.8 * 1.2, rel=0.1)
