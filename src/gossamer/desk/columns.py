@@ -7,8 +7,8 @@ columns, but for its `EXCEPTIONS`, from the effects of a tick; other threads rea
 Readers in other threads rely on an order. Invariant, a test of the same name: the count of pages is published after
 their columns.
 
-A known page costs 34 bytes here, 12 of them only once they are used, and 15 to 19 in the known-page table; a fetched
-page costs 15 to 19 more for its digest.
+A known page costs 38 bytes here, 16 of them only once they are used, and 15 to 19 in the known-page table; a fetched
+page costs 15 to 19 more for its digest, and 20 once it was visited again.
 """
 
 from __future__ import annotations
