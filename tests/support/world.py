@@ -18,6 +18,7 @@ from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, PageFlag, State
 from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.layout import shard_folder
+from gossamer.collection.merging import Merger
 from gossamer.collection.recovery import recover
 from gossamer.collection.runs import runs
 from gossamer.collection.sealing import Sealer
@@ -34,6 +35,7 @@ from gossamer.desk.desk import Desk, Part
 from gossamer.desk.rules import Rules
 from gossamer.harvester.errands.errand import Errand
 from gossamer.harvester.errands.table import ERRANDS
+from gossamer.read.compact.background import merged
 from gossamer.seeder.seed import Planted
 from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
 from tests.support.machine import Machine
@@ -62,6 +64,11 @@ def seal_here(shard: Path, number: int, lock: int) -> Sealed:
     return Sealed(json.dumps(seal.seal(shard, number)))
 
 
+def merge_here(shard: Path, lock: int) -> Sealed:
+    """Merges segments without a process."""
+    return Sealed(merged(shard))
+
+
 def cannot_seal(shard: Path, number: int, lock: int) -> Sealed:
     """A sealer on a machine where no process can be started."""
     raise OSError(errno.EMFILE, "Too many open files")
@@ -86,6 +93,7 @@ class World:
     clock: Machine = field(default_factory=Machine)
     asked: list[Asked] = field(default_factory=list)
     sealer: Sealer = seal_here
+    merger: Merger | None = None
     parts: Sequence[type[Part]] = PARTS
     errands: Sequence[type[Errand]] = ERRANDS
     steps: Sequence[Step] = STEPS
@@ -115,7 +123,7 @@ class World:
         """Runs the crawl to its end, or for so many turns. `clean=False`: ends as if killed; `commit`: right after a
         commit; `sealed`: when everything is in segments, but before there is an image."""
         store, desk, resumed = open_collection(
-            self.folder, self.settings, self.clock, parts=self.parts, sealer=self.sealer
+            self.folder, self.settings, self.clock, parts=self.parts, sealer=self.sealer, merger=self.merger
         )
         try:
             web = SimulatedWeb(self.reply, self.clock, desk.seed, www=self.settings.seeder.www, asked=self.asked)

@@ -47,6 +47,8 @@ BIG_RULES: Final = 1 << 31
 """Values of `origin.rules_start` from here on are places on disk (`desk/rulebook.py`; in an image: "big_rules")."""
 INDEX: Final = "cdx"
 """CDXJ index of the archive, one file per segment."""
+MERGED: Final = "merged"
+"""Folder of what is merged: new files until a line names them, and the old ones for an hour."""
 FOLDERS: Final = (JOURNAL, *TABLES, INDEX, URLS, VERSIONS, ARCHIVE)
 """Folders of a shard, in addition to `IMAGES` and caches."""
 
@@ -92,6 +94,16 @@ def table_name(table: str, number: int) -> str:
 def segment_files(number: int) -> list[str]:
     """The files that a segment may have."""
     return [*(table_name(table, number) for table in TABLES), index_name(number)]
+
+
+def merged_away(path: Path) -> Path:
+    """Where a file of a segment is for a while after the segment was merged into another."""
+    return path.parent.parent / MERGED / "old" / path.parent.name / path.name
+
+
+def located(path: Path) -> Path:
+    """Where a file of a segment is now: a crawl that runs may have merged the segment since the manifest was read."""
+    return path if path.exists() or not (moved := merged_away(path)).exists() else moved
 
 
 def index_name(number: int) -> str:

@@ -66,8 +66,8 @@ class Contents:
 class Manifest:
     """The manifest, open for appending by the desk."""
 
-    def __init__(self, file: disk.Appender, contents: Contents) -> None:
-        self._file = file
+    def __init__(self, shard: Path, file: disk.Appender, contents: Contents) -> None:
+        self._shard, self._file = shard, file
         self.contents = contents
 
     @staticmethod
@@ -81,7 +81,7 @@ class Manifest:
         if file.length > contents.length:
             file.truncate(contents.length)
             file.sync()
-        return Manifest(file, contents)
+        return Manifest(shard, file, contents)
 
     def append(self, line: Line) -> None:
         """Appends the line of a segment or an image, whose files must be synced. Returns when the line is synced."""
@@ -89,6 +89,13 @@ class Manifest:
         self._file.sync()
         old = self.contents  # others may be reading it
         self.contents = _with(Contents(old.meta, dict(old.segments), old.image, 0), line, self._file.length)
+
+    def replace(self, parts: Collection[int], merged: Line) -> None:
+        """Replaces the lines of segments by that of the segment that they were merged into."""
+        rewrite(self._shard, parts, merged)
+        self._file.close()
+        self._file = disk.Appender(self._shard / MANIFEST)
+        self.contents = read(self._shard)
 
     def close(self) -> None:
         self._file.close()
@@ -108,13 +115,36 @@ def decode(raw: bytes) -> Line | None:
     return line
 
 
-def read(shard: Path) -> Contents:
-    """Reads the manifest without changing anything; a crawl may be running."""
+def rewrite(shard: Path, parts: Collection[int], merged: Line) -> None:
+    """Writes the manifest anew, atomically: one line for the merged segment, none for its parts nor for older images.
+    All other lines stay."""
+    decoded = [(raw, decode(raw)) for raw in _raw(shard).splitlines(keepends=True)]
+    images = [raw for raw, line in decoded if line is not None and "image" in line]
+    kept: list[bytes] = []
+    for raw, line in decoded:
+        if line is None or raw in images[:-1]:
+            continue  # None: a torn last line; `read` has refused any other damage
+        if "segment" not in line or line["segment"] not in parts:
+            kept.append(raw)
+        elif line["segment"] == merged["segment"]:
+            kept.append(encode(merged))
+    disk.write_atomic(shard / MANIFEST, *kept)
+
+
+def _raw(shard: Path) -> bytes:
     path = shard / MANIFEST
     if not path.exists():
         raise UsageError(f"{shard.parent} is not a collection: {path} is missing", "Name a folder that has one.")
     with disk.naming("read", path):
-        raw = path.read_bytes()
+        return path.read_bytes()
+
+
+def read(shard: Path) -> Contents:
+    """Reads the manifest without changing anything; a crawl may be running."""
+    return _decoded(shard / MANIFEST, _raw(shard))
+
+
+def _decoded(path: Path, raw: bytes) -> Contents:
     lines = raw.splitlines(keepends=True)
     contents = Contents(_meta(path, lines[0] if lines else b""), {}, None, len(lines[0]))
     for number, encoded in enumerate(lines[1:], 2):
@@ -138,9 +168,9 @@ def read_whole(shard: Path) -> Contents:
     """Like `read`, for readers that must not leave out a segment or an image in silence: a last line that is wrong and
     not torn is damage too, and so is the loss of lines."""
     sealed, path = sealed_files(shard), shard / MANIFEST
-    contents = read(shard)
-    with disk.naming("read", path):
-        rest = path.read_bytes()[contents.length :]
+    raw = _raw(shard)
+    contents = _decoded(path, raw)
+    rest = raw[contents.length :]
     if rest and decode(rest.splitlines(keepends=True)[0]) is None and not torn(rest):
         raise GossamerError(f"{path} is damaged in its last line", "Repair it: gossamer verify DIR --repair")
     for gone in lost(sealed, contents.segments):

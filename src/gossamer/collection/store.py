@@ -23,6 +23,7 @@ from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import STOPPED
 from gossamer.collection.lock import Lock
 from gossamer.collection.manifest import Contents, Manifest
+from gossamer.collection.merging import Merger, Merging
 from gossamer.collection.recovery import Recovered
 from gossamer.collection.sealing import Sealer, Sealing, seal_in_process
 from gossamer.collection.versions import VersionFile
@@ -42,9 +43,10 @@ class Store:
         clock: Clock,
         stopped: bool = False,
         sealer: Sealer = seal_in_process,
+        merger: Merger | None = None,
     ) -> None:
         """`stopped`: the last run ended with a clean stop, so all its requests are known. `sealer` starts the sealing
-        of a journal file."""
+        of a journal file, `merger` the merging of segments; None: they are not merged."""
         self.shard, self.stopped, self._lock, self._urls = recovered.shard, stopped, lock, urls
         self._versions = versions
         self.warnings, self.next_archive = recovered.warnings, recovered.next_archive
@@ -53,6 +55,8 @@ class Store:
         self._commits = Commits(self.shard, journal, urls, versions, clock, thread, lock.check)
         waiting = recovered.unsealed
         self._sealing = Sealing(self.shard, lock.fileno(), manifest, settings, clock, thread, waiting, sealer)
+        fd = lock.fileno()
+        self._merging = Merging(self.shard, fd, manifest, clock, thread, merger) if merger is not None else None
         self._texts, self._last_seen = TextsAhead(urls.read_many), TextsAhead(versions.read)
         self._imaged: Future[None] | None = None
 
@@ -74,6 +78,17 @@ class Store:
             self._imaged.result()
             self._imaged = None
         self._sealing.turn()
+        if self._merging is not None:
+            self._merging.turn(self._sealing.segments)
+
+    def may_merge(self, room: bool) -> None:
+        """Whether there is memory to merge segments."""
+        if self._merging is not None:
+            self._merging.may_begin = room
+
+    def give_up_merging(self) -> bool:
+        """Returns whether segments were being merged."""
+        return self._merging is not None and self._merging.kill()
 
     def url(self, page: int) -> bytes:
         return self._urls.read(page)
@@ -129,7 +144,10 @@ class Store:
 
     @property
     def notes(self) -> list[str]:
-        """Warnings of the sealing, for the log; the caller clears them."""
+        """Warnings of sealing and merging, for the log; the caller clears them."""
+        if self._merging is not None:
+            self._sealing.notes += self._merging.notes
+            self._merging.notes.clear()
         return self._sealing.notes
 
     @property
@@ -181,6 +199,7 @@ class Store:
         self._texts.close()
         self._last_seen.close()
         self._sealing.kill()
+        self.give_up_merging()
         for file in (self._commits.journal, self._urls, self._versions.blocks, self._manifest):
             file.close()
         self._lock.release()

@@ -17,6 +17,7 @@ from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
 from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
+from gossamer.collection.merging import Merger
 from gossamer.collection.recovery import Recovered, cut, recover
 from gossamer.collection.runs import begin_run, go_on, in_form
 from gossamer.collection.sealing import Sealer, seal_in_process
@@ -39,6 +40,7 @@ def open_collection(
     toml: bytes | None = None,
     changed: Sequence[str] | None = None,
     sealer: Sealer = seal_in_process,
+    merger: Merger | None = None,
     parts: Sequence[type[Part]] = PARTS,
 ) -> tuple[Store, Desk, bool]:
     """Returns the store, the desk with everything that was committed, and whether there was a crawl before. A crawl
@@ -81,7 +83,8 @@ def open_collection(
         lengths, count = recovered.mark.lengths, desk[Versions].count
         versions = VersionFile.open(shard, lengths, count, last, version_offsets)
         stopped, limits = recovered.stopped and reckoned, settings.collection
-        store = Store(recovered, held, Manifest.open(shard), journal, urls, versions, limits, clock, stopped, sealer)
+        opened = Manifest.open(shard)
+        store = Store(recovered, held, opened, journal, urls, versions, limits, clock, stopped, sealer, merger)
     except BaseException:
         held.release()
         raise

@@ -22,6 +22,7 @@ from gossamer.base.units import human_time, plural, thousands
 from gossamer.collection import lock
 from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import shard_folder
+from gossamer.collection.merging import merge_in_process
 from gossamer.collection.runs import write_status
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
@@ -192,7 +193,8 @@ class _Session:
 
 def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitStack) -> Machinery:
     settings, clock = prepared.settings, voice.clock
-    store, desk, resumed = open_collection(request.folder, settings, clock, prepared.toml, prepared.changed)
+    toml, changed = prepared.toml, prepared.changed
+    store, desk, resumed = open_collection(request.folder, settings, clock, toml, changed, merger=merge_in_process)
     stack.callback(store.close)
     for warning in store.warnings:
         voice.say(f"warning: {warning}")

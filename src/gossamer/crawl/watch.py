@@ -193,11 +193,12 @@ class Watch:
         self._next_memory = now + MEMORY_EVERY
         used = m.memory_used()
         m.imager.may_begin = m.scorer.may_begin = self._memory.has_room(used, memory.used([os.getpid()]))
+        m.store.may_merge(m.imager.may_begin)
         reached = self._memory.reached(used)
         if not reached:
             return
-        if m.imager.give_up() | m.scorer.give_up():
-            message = f"{reached}: the image or the link scores in progress are given up"
+        if m.imager.give_up() | m.scorer.give_up() | m.store.give_up_merging():
+            message = f"{reached}: the image, the link scores or the merge of segments in progress are given up"
         elif ended := self._end_large_workers(used):
             message = f"{reached}: a worker used {human_size(ended)} of it for one page, and is replaced"
         else:

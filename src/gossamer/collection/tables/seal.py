@@ -29,7 +29,7 @@ from gossamer.collection import cdx
 from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import Kind
-from gossamer.collection.layout import ARCHIVE, index_name, journal_path, table_name
+from gossamer.collection.layout import ARCHIVE, index_name, journal_path, located, table_name
 from gossamer.collection.manifest import Contents, Line, read
 from gossamer.collection.tables import segments
 
@@ -126,6 +126,7 @@ def effects_of(line: Line, shard: Path, shard_number: int) -> Iterator[Effects]:
 
 def read_file(path: Path, checksum: str) -> pa.Table:
     """Reads a table of a segment; GossamerError if the file is not what was written."""
+    path = located(path)
     with disk.naming("read", path):
         data = path.read_bytes()
     if xxhash.xxh3_64_hexdigest(data) != checksum:

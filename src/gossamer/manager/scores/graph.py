@@ -25,6 +25,7 @@ from gossamer.base.model import NONE, Ask, Outcome, PageFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, TRANSIENT
 from gossamer.collection import manifest
 from gossamer.collection.checked import Checked
+from gossamer.collection.layout import located
 from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.rank.rows import MappedRows, encode, open_rows
 
@@ -69,6 +70,9 @@ def graph_of(shard: Path) -> CollectionGraph:
                 raise GossamerError(f"{path} differs from what was just written", "The disk may be failing.")
             new += rows.links
         files.append(rows)
+    for path in (shard / GRAPH).glob("*.rows"):
+        if int(path.stem) not in contents.segments:  # merged with others
+            disk.remove(path)
     site, start = _places(shard, contents)
     beyond = max((file.limit for file in files), default=0)
     if beyond > len(site):
@@ -143,7 +147,7 @@ def read_table(shard: Path, table: str, line: manifest.Line, columns: tuple[str,
     if name is None:
         return None
     words: Any = [c for c in columns if c in ("ask", "outcome", "tag")]
-    file = line["files"][name]
-    Checked(shard).require(shard / name, file["bytes"], file["checksum"])
-    with disk.naming("read", shard / name):
-        return pq.read_table(shard / name, columns=list(columns), read_dictionary=words, use_threads=False)
+    file, path = line["files"][name], located(shard / name)
+    Checked(shard).require(path, file["bytes"], file["checksum"])
+    with disk.naming("read", path):
+        return pq.read_table(path, columns=list(columns), read_dictionary=words, use_threads=False)

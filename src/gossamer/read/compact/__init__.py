@@ -1,4 +1,5 @@
-"""Compaction: merges neighbouring small segments, while no crawl runs. Rows and their order do not change.
+"""Compaction: merges neighbouring small segments, while no crawl runs. Rows and their order do not change. A crawl that
+runs merges its segments itself, by and by (`background.py`).
 
     new files, under new names  ->  new manifest, atomically  ->  old files are removed
 
@@ -15,9 +16,9 @@ Memory: twice that of one merged segment, which is bounded by `MOST` rows, and b
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Final
 
 import xxhash
@@ -25,7 +26,7 @@ import xxhash
 from gossamer.base import disk
 from gossamer.collection import lock, manifest
 from gossamer.collection.checked import compare
-from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, journal_path, require_collection, shard_folder
+from gossamer.collection.layout import ARCHIVE, INDEX, TABLES, journal_path, require_collection, shard_folder
 from gossamer.collection.manifest import Line
 from gossamer.collection.recovery import recover
 
@@ -77,8 +78,11 @@ def _sum(lines: Sequence[Line], table: str, what: str) -> int:
     return sum(file.get(what, 0) for path, file in files if path.partition("/")[0] == table)
 
 
-def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
-    """Groups of two or more neighbouring segments to merge.
+def groups(
+    lines: Sequence[Line], most: Mapping[str, int] | None = None, before: Mapping[str, int] | None = None
+) -> Iterator[list[Line]]:
+    """Groups of two or more neighbouring segments to merge, of `most` rows of each table. `before`: lengths of the
+    archive before the first segment.
 
     A segment whose part of the archive is indexed is never merged with one whose part is not (sealed by a version that
     made no index), because a segment with an index file counts as indexed as a whole. A segment that archived nothing
@@ -86,10 +90,11 @@ def groups(lines: Sequence[Line]) -> Iterator[list[Line]]:
     """
     group: list[Line] = []
     indexed: bool | None = None
-    reached: dict[str, int] = {}
+    reached = dict(before or {})
     for line in sorted(lines, key=lambda one: int(one["segment"])):
         is_indexed = _indexed(line, reached)
-        if group and (not _fit([*group, line]) or (None not in (is_indexed, indexed) and is_indexed != indexed)):
+        differs = None not in (is_indexed, indexed) and is_indexed != indexed
+        if group and (differs or not _fit([*group, line], most or MOST)):
             if len(group) > 1:
                 yield group
             group, indexed = [], None
@@ -108,19 +113,26 @@ def _indexed(line: Line, reached: dict[str, int]) -> bool | None:
     return False if any(length > reached.get(name, 0) for name, length in archived.items()) else None
 
 
-def _fit(group: Sequence[Line]) -> bool:
-    few = all(_sum(group, table, "rows") <= most for table, most in MOST.items())
+def _fit(group: Sequence[Line], most: Mapping[str, int]) -> bool:
+    few = all(_sum(group, table, "rows") <= rows for table, rows in most.items())
     return few and all(_sum(group, table, "bytes") <= LARGEST for table in TABLES)
 
 
-def merge(shard: Path, group: Sequence[Line]) -> Line:
-    """Writes the files of the merged segment, and returns its line for the manifest."""
+def first_of(line: Line) -> int:
+    """The number of the first journal file that is in the segment."""
+    stems = [PurePath(name).stem for name in line["files"]]
+    return min((int(stem.partition("-")[0]) for stem in stems), default=int(line["segment"]))
+
+
+def merge(shard: Path, group: Sequence[Line], out: Path | None = None) -> Line:
+    """Writes the files of the merged segment (into the folder `out`, if given), and returns its line for the
+    manifest."""
     from gossamer.read.compact import merging  # imports pyarrow only if there is something to do
 
     first, last = group[0], group[-1]
-    name = f"{int(first['segment']):012d}-{int(last['segment']):012d}"
-    files = merging.write_tables(shard, group, name)
-    index = _merge_index(shard, group, f"{INDEX}/{name}.cdxj")
+    name = f"{first_of(first):012d}-{int(last['segment']):012d}"
+    files = merging.write_tables(shard, group, name, out or shard)
+    index = _merge_index(shard, group, f"{INDEX}/{name}.cdxj", out or shard)
     lengths: dict[str, int] = {}
     for line in group:
         lengths |= line["lengths"]
@@ -133,7 +145,7 @@ def merge(shard: Path, group: Sequence[Line]) -> Line:
     }
 
 
-def _merge_index(shard: Path, group: Sequence[Line], name: str) -> dict[str, dict[str, int | str]]:
+def _merge_index(shard: Path, group: Sequence[Line], name: str, out: Path) -> dict[str, dict[str, int | str]]:
     """Merges the sorted index files of the segments. Empty if they have none."""
     said = {shard / path: f for line in group for path, f in line["files"].items() if path.startswith(f"{INDEX}/")}
     if not said:
@@ -149,7 +161,7 @@ def _merge_index(shard: Path, group: Sequence[Line], name: str) -> dict[str, dic
     finally:
         for file in opened:
             file.close()
-    disk.write_atomic(shard / name, data)
+    disk.write_atomic(out / name, data)
     checksum = xxhash.xxh3_64_hexdigest(data)
     return {name: {"rows": data.count(b"\n"), "bytes": len(data), "checksum": checksum}}
 
@@ -162,19 +174,7 @@ def _replace(shard: Path, group: Sequence[Line], merged: Line) -> None:
     """
     numbers = {line["segment"] for line in group}
     _remove(shard, [journal_path(shard, number) for number in numbers])
-    path = shard / MANIFEST
-    with disk.naming("read", path):
-        raw = path.read_bytes().splitlines(keepends=True)
-    lines: list[bytes] = []
-    for encoded in raw:
-        line = manifest.decode(encoded)
-        if line is None:
-            continue  # a torn last line; `manifest.read` has refused any other damage
-        if "segment" not in line or line["segment"] not in numbers:
-            lines.append(encoded)
-        elif line["segment"] == merged["segment"]:
-            lines.append(manifest.encode(merged))
-    disk.write_atomic(path, *lines)
+    manifest.rewrite(shard, numbers, merged)
     _remove(shard, [shard / name for line in group for name in line["files"]])
 
 

@@ -25,8 +25,8 @@ _COUNTED: Final = ("site", "class", "extension", "domain")
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 
-def write_tables(shard: Path, group: Sequence[Line], name: str) -> dict[str, dict[str, int | str]]:
-    """Writes one file per table, named `name`, one at a time; returns their entries for the manifest."""
+def write_tables(shard: Path, group: Sequence[Line], name: str, out: Path) -> dict[str, dict[str, int | str]]:
+    """Writes one file per table into `out`, named `name`, one at a time; returns their entries for the manifest."""
     pa.set_memory_pool(pa.system_memory_pool())  # returns the memory of a table to the system
     files = [{path.partition("/")[0]: (path, file) for path, file in line["files"].items()} for line in group]
 
@@ -38,7 +38,7 @@ def write_tables(shard: Path, group: Sequence[Line], name: str) -> dict[str, dic
     for table in TABLES:
         made = merged(table, read)
         if made is not None and len(made):
-            written[f"{table}/{name}.parquet"] = seal.write_file(shard / f"{table}/{name}.parquet", made)
+            written[f"{table}/{name}.parquet"] = seal.write_file(out / f"{table}/{name}.parquet", made)
     return written
 
 

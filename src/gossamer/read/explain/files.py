@@ -28,7 +28,7 @@ from gossamer.collection.checked import Checked
 from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import Kind, Mark
-from gossamer.collection.layout import URL_FILE, journal_files
+from gossamer.collection.layout import URL_FILE, journal_files, located
 from gossamer.collection.manifest import Contents
 
 LOCAL: Final = 0xFFFFFFFF
@@ -104,11 +104,12 @@ class Files:
         """Columns of a table, as pyarrow columns; None for a column that a file of an older version lacks."""
         missing = [name for name in names if (path, name) not in self._columns]
         if missing:
-            self.checked.require(path, *self._sums[path])
-            with disk.naming("read", path):
-                path.stat()  # pyarrow's own error does not name the file
+            place = located(path)
+            self.checked.require(place, *self._sums[path])
+            with disk.naming("read", place):
+                place.stat()  # pyarrow's own error does not name the file
                 try:
-                    file = pq.ParquetFile(path, memory_map=True)
+                    file = pq.ParquetFile(place, memory_map=True)
                     there = [name for name in missing if name in file.schema_arrow.names]
                     table = file.read(there, use_threads=False)
                 except pa.ArrowException as error:

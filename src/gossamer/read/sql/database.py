@@ -23,6 +23,7 @@ import duckdb
 
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_sql
+from gossamer.collection.layout import merged_away
 from gossamer.config import Settings
 from gossamer.desk.shown import Column, Shown
 from gossamer.rank.names import PARTS
@@ -93,13 +94,13 @@ class Database:
         for name, table in self._fresh.items():
             self.connection.register(f"fresh_{name}", table)
         self._settings = settings
-        self._made, self._made_stored = set[str](), set[str]()
+        self._made, self._made_stored = set[str](), dict[str, str]()
 
     def _close(self, spilled: Path | None) -> None:
         """Restricts DuckDB to the files of the tables. It compares resolved paths: any may be a symbolic link."""
         tables = self._sources.tables.values()
         files = [
-            *(f.path for these in tables for f in these),
+            *(path for these in tables for f in these for path in (f.place, merged_away(f.place))),
             *(path for path in self._score_files if path is not None),
         ]
         paths, folders = (
@@ -127,14 +128,15 @@ class Database:
         return self._rows(statement)
 
     def _prepare(self, statement: str) -> None:
-        for name in STORED.findall(statement):
+        for name in (*STORED.findall(statement), *self._made_stored):
             self._make_stored(name)
 
     def _make_stored(self, name: str) -> None:
-        if name not in self._made_stored and name in self._views:
+        """Creates the view, also once more if files of it were merged meanwhile and have moved."""
+        if name in self._views and self._made_stored.get(name) != (made := self._stored(name)):
             self._sources.check(name)
-            self._made_stored.add(name)
-            self.connection.execute(f"create view stored.{name} as {self._stored(name)}")
+            self._made_stored[name] = made
+            self.connection.execute(f"create or replace view stored.{name} as {made}")
 
     def _make(self, names: Iterable[str]) -> None:
         """Creates these views and the tables that they read; only these, because DuckDB reads the end of each file."""

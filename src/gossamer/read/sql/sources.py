@@ -18,7 +18,15 @@ from gossamer.collection import manifest
 from gossamer.collection.checked import Checked, compare_any
 from gossamer.collection.journal import records
 from gossamer.collection.journal.records import Kind, Mark
-from gossamer.collection.layout import ARCHIVE, INDEX, TABLES, journal_files, require_collection, shard_folder
+from gossamer.collection.layout import (
+    ARCHIVE,
+    INDEX,
+    TABLES,
+    journal_files,
+    located,
+    require_collection,
+    shard_folder,
+)
 from gossamer.collection.manifest import Contents, Line
 from gossamer.manager.scores.stored import sums_of
 
@@ -36,11 +44,16 @@ Span = tuple[int, int]
 class File:
     """A file of a segment."""
 
-    path: Path
+    place: Path
     rows: int
     bytes: int
     segment: int
     checksum: str
+
+    @property
+    def path(self) -> Path:
+        """Where it is now."""
+        return located(self.place)
 
 
 @dataclass(frozen=True, slots=True)
