@@ -21,6 +21,7 @@ from gossamer.collection.checked import Checked
 from gossamer.collection.image import Image, ImageDamagedError, ImageMissingError
 from gossamer.collection.layout import BIG_RULES
 from gossamer.collection.manifest import Line
+from gossamer.manager.revisits.shown import Told
 from gossamer.manager.value import TOTAL
 from gossamer.observe.status import Explaining
 from gossamer.web.addresses import unpack
@@ -65,7 +66,7 @@ class Mapped:
 
     ranked = True
     """It has link scores, if any were computed."""
-    parts: Iterable[Explaining] = ()
+    parts: Iterable[Explaining]
 
     def __init__(self, opened: Image, checked: Checked) -> None:
         self._image, self._checked = opened, checked
@@ -75,6 +76,7 @@ class Mapped:
             ranking=self.array("ranking"),
             habits=self.array("habits"),
         )
+        self.parts = (Told(self.columns.page),)
         self.array("page.belief")  # the newest column: if it is there, all are
         self.issued = int(self.array("totals")[TOTAL])
         self._names = np.cumsum(self.array("name_lengths"), dtype=np.int64)

@@ -73,12 +73,14 @@ def test_a_replay_learns_the_same() -> None:
 
 def test_a_page_visited_once_has_the_rate_of_the_prior() -> None:
     desk = desk_of("manager.change_period=20d")
-    told = desk[Habits].explain_page(3)
-    assert told["changes_a_day"] == pytest.approx(DAY * np.exp(Prior.of(20 * DAY).moments[0]), rel=0.01)
+    once, habits = desk.columns.page.belief[3:4].copy(), desk[Habits]
+    assert decode(once, habits.prior).mean[0] == pytest.approx(Prior.of(20 * DAY).moments[0], rel=0.01)
+    assert habits.explain_page(3) == {}
     lived(desk, 30, 3)
-    desk.columns.page.belief[3] = 0
-    mean = desk[Habits].prior.moments[0]
-    assert desk[Habits].explain_page(3)["changes_a_day"] == pytest.approx(DAY * np.exp(mean), rel=0.01)
+    assert decode(once, habits.prior).mean[0] == pytest.approx(habits.prior.moments[0], rel=0.01)
+    assert habits.prior.moments[0] > Prior.of(20 * DAY).moments[0]
+    rate = decode(desk.columns.page.belief[3:4], habits.prior).rates[0]
+    assert habits.explain_page(3)["changes_a_day"] == pytest.approx(DAY * rate, rel=0.01)
 
 
 @settings(max_examples=60, deadline=None)

@@ -50,7 +50,7 @@ from gossamer.manager.revisits.common import (
 from gossamer.manager.revisits.policies import chance
 from gossamer.manager.revisits.rates import Belief, Prior, believe, decode, encode, fit
 from gossamer.manager.revisits.scale import measure
-from gossamer.manager.revisits.shown import SHOWN
+from gossamer.manager.revisits.shown import SHOWN, Told
 
 FITTED: Final = 2048
 """Pages to which the prior is fitted: 15 ms."""
@@ -198,17 +198,7 @@ class Habits(Part):
         return numbers | shares
 
     def explain_page(self, page: int) -> Mapping[str, object]:
-        code = self._page.belief[page : page + 1]
-        if self._page.state[page] != State.DONE or not _IS_REVISITED[self._page.outcome[page]]:
-            return {}
-        belief = decode(code, self.prior)
-        low, high = (float(86_400 * np.exp(belief.mean + side * belief.spread)[0]) for side in (-1, 1))
-        return {
-            "compared": int(self._page.compared[page]),
-            "changed": int(self.changes.changed[page].sum()),
-            "changes_a_day": float(f"{86_400 * belief.rates[0]:.3g}"),
-            "probably_between": f"{low:.3g} and {high:.3g}",
-        }
+        return Told(self._page).explain_page(page)
 
 
 def observe_changes(desk: Desk, applied: Applied) -> None:

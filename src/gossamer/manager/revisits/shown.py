@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Mapping
+from typing import Any, Final
 
 import numpy as np
 
@@ -11,13 +12,40 @@ from gossamer.config.settings import Settings
 from gossamer.desk.shown import ImageView, Shown, columns_of
 from gossamer.manager.revisits.changes import CLASSES
 from gossamer.manager.revisits.common import prior_of
-from gossamer.manager.revisits.rates import decode
+from gossamer.manager.revisits.rates import Prior, decode
+
+DAY: Final = 86_400.0
 
 
 def _of_pages(image: ImageView, settings: Settings) -> tuple[Array, ...]:
     page, prior = image.columns.page, prior_of(image.columns.habits, float(settings.manager.change_period))
     changed = np.asarray(page.changed).view(np.uint8).reshape(-1, CLASSES).sum(1, dtype=np.uint16)
-    return page.compared, changed, (86_400 * decode(page.belief, prior).rates).astype(np.float32)
+    return page.compared, changed, (DAY * decode(page.belief, prior).rates).astype(np.float32)
+
+
+class Told:
+    """What `gossamer explain` says of a page that was compared, from the desk or from an image."""
+
+    name = "habits"
+
+    def __init__(self, columns: Any) -> None:
+        self._page = columns
+
+    def explain_page(self, page: int) -> Mapping[str, object]:
+        compared = int(self._page.compared[page])
+        if not compared:
+            return {}
+        belief = decode(self._page.belief[page : page + 1], Prior.of(DAY))  # of one that was compared: not the prior
+        low, rate, high = (DAY * float(np.exp(belief.mean + side * belief.spread)[0]) for side in (-1, 0, 1))
+        return {
+            "compared": compared,
+            "changed": int(np.frombuffer(self._page.changed[page].tobytes(), np.uint8).sum()),
+            "changes_a_day": float(f"{rate:.3g}"),
+            "probably_between": f"{low:.3g} and {high:.3g}",
+        }
+
+    def explain_site(self, site: int) -> Mapping[str, object]:
+        return {}
 
 
 _PAGES: Final = columns_of("""
