@@ -34,7 +34,6 @@ from gossamer.base.errors import StorageError, UsageError
 from gossamer.collection import manifest
 from gossamer.collection.layout import shard_folder
 from gossamer.config.settings import SeederSettings
-from gossamer.urls import canonical, host, without_www
 
 FILE: Final = "watches.jsonl"
 TOLD: Final = "told"
@@ -71,6 +70,8 @@ class Watch:
 
     def matches(self, url: str) -> bool:
         """Whether a canonical URL is watched."""
+        from gossamer.urls import host  # loads numpy, which `gossamer status` does without
+
         return like(self.target, url if "://" in self.target else host(url))
 
     @property
@@ -110,6 +111,8 @@ def like(pattern: str, text: str) -> bool:
 
 def target_of(text: str, seeder: SeederSettings) -> str:
     """The target as it is stored: hosts and URLs in canonical form. UsageError if it is none."""
+    from gossamer.urls import canonical, host, without_www
+
     scheme, separator, rest = text.strip().partition("://")
     if not separator:
         name = without_www(scheme.lower()) if seeder.www else scheme.lower()
