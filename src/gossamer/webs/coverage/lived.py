@@ -100,9 +100,8 @@ class Lived:
     """Mean time since copies became outdated; 0 for those that are up to date."""
     late: float | None = None
     """Median time from the first change after a visit to the visit that noticed it."""
-    not_modified: int = 0
     saved: int = 0
-    """Bytes that these answers did not take, compared with the full answers before them."""
+    """Bytes that answers 304 did not take, compared with the full answers before them."""
     born: int = 0
     """News that came between the first visit of all and the last."""
     found: int = 0
@@ -112,6 +111,11 @@ class Lived:
     def changes(self) -> int:
         """Pairs of visits between which something had happened."""
         return sum(sum(claims.values()) for what, claims in self.claims.items() if what != NONE)
+
+    @property
+    def not_modified(self) -> int:
+        """Answers 304."""
+        return sum(told.not_modified for told in self.validators.values())
 
     @property
     def noticed(self) -> int:
@@ -176,7 +180,6 @@ class Judge:
             told.not_modified += 1
             then, later = (_words(self._web.standing(url, at)) for at in (copy.at, visit.until))
             told.wrong += then not in (_words(now), later)
-            self.result.not_modified += 1
             self.result.saved += max(0, copy.received - visit.received)
 
     def _hold(self, url: str, made: float, begin: float, following: Seen | None) -> None:
@@ -257,7 +260,8 @@ def judge(web: DemoWeb, folder: Path) -> Lived:
 
 
 def as_json(found: Lived) -> dict[str, Any]:
-    return asdict(found) | {"changes": found.changes, "noticed": found.noticed, "false": found.false}
+    derived = ("changes", "noticed", "false", "not_modified")
+    return asdict(found) | {name: getattr(found, name) for name in derived}
 
 
 def lines_of_life(found: Lived) -> Iterator[str]:
