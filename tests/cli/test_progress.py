@@ -27,6 +27,7 @@ from gossamer.cli.status_text import (
     lines,
     next_of,
     plot,
+    revisit_lines,
     scores_line,
     value_line,
 )
@@ -422,7 +423,7 @@ def test_both_forms_have_every_number() -> None:
         ({"open": 1, "awaited": {}}, "waiting for 1 answer"),
         ({"open": 0, "awaited": {"names": 2}}, "waiting for 2 names"),
         ({"open": 0, "awaited": {}}, "planning"),
-        ({"open": 0, "awaited": {}, "pending": 0, "why": {}}, "nothing is left"),
+        ({"open": 0, "awaited": {}, "pending": 0, "why": {}}, "nothing is due"),
         ({"open": 0, "awaited": {}, "pending": 0, "why": LATER}, f"waiting for the next page, due at {stamp(1.7e9)}"),
         ({"names_fault": "no server answers"}, "waiting for the name servers: no server answers"),
     ],
@@ -586,3 +587,13 @@ def test_a_crawl_that_is_refused_in_a_terminal_says_why_below_all_else(tmp_path:
     with crawling(tmp_path, "--pages", "1", width=300) as session:
         assert session.ended() == 2
     assert on_screen(session, 300).rstrip().split("\n")[-2].startswith("gossamer: ")
+
+
+def test_status_says_what_revisits_found() -> None:
+    assert list(revisit_lines({})) == []
+    assert list(revisit_lines({"re-visits": 0, "none": 0, "minor": 0, "major": 0, "not_modified": 0})) == []
+    numbers = {"re-visits": 1200, "none": 900, "minor": 60, "major": 40, "not_modified": 800, "freshness": 0.9773}
+    assert list(revisit_lines(numbers)) == [
+        "  re-visits: 1,200; unchanged 90.0% (800 by 304), minor changes 6.0%, major changes 4.0%",
+        "  expected freshness: 97.7% of the copies are up to date",
+    ]

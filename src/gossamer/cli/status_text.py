@@ -47,10 +47,25 @@ def lines(found: CrawlStatus, folder: Path, now: float) -> Iterator[str]:
         yield "  " + value_line(run.index)
     if run.scores is not None:
         yield "  " + scores_line(run.scores, statistics.requests.visits)
-    yield from part_lines(statistics.parts)
+    yield from revisit_lines(statistics.parts.get("habits", {}))
+    yield from part_lines({name: numbers for name, numbers in statistics.parts.items() if name != "habits"})
     for watch, standing in found.untold:
         yield f"  not told since {stamp(standing.since)}: watch {watch.number} ({watch.target}): {standing.error}"
     yield from _next(found)
+
+
+def revisit_lines(numbers: Mapping[str, float]) -> Iterator[str]:
+    """What re-visits found, and how up to date the copies are expected to be; `--json` has how good the predictions
+    were, too."""
+    compared = sum(numbers.get(change, 0) for change in ("none", "minor", "major"))
+    if compared:
+        yield (
+            f"  re-visits: {thousands(int(numbers['re-visits']))}; unchanged {numbers['none'] / compared:.1%}"
+            f" ({thousands(int(numbers['not_modified']))} by 304), minor changes {numbers['minor'] / compared:.1%},"
+            f" major changes {numbers['major'] / compared:.1%}"
+        )
+    if "freshness" in numbers:
+        yield f"  expected freshness: {numbers['freshness']:.1%} of the copies are up to date"
 
 
 def _summary(statistics: Statistics, now: float, running: bool) -> Iterator[str]:
@@ -152,7 +167,7 @@ def awaited_of(statistics: Statistics) -> str:
     if statistics.pages.pending:
         return "planning"
     dues = [span.first_due for span in statistics.pages.why.waiting.values() if span.first_due is not None]
-    return f"waiting for the next page, due at {stamp(max(statistics.time, min(dues)))}" if dues else "nothing is left"
+    return f"waiting for the next page, due at {stamp(max(statistics.time, min(dues)))}" if dues else "nothing is due"
 
 
 def next_of(statistics: Statistics) -> str:

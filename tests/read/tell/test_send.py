@@ -71,7 +71,7 @@ def test_a_command_gets_the_message_and_runs_without_a_shell(tmp_path: Path) -> 
     to = tmp_path / "$(touch x); y"
     code = "import sys; open(sys.argv[1], 'wb').write(sys.stdin.buffer.read())"
     run((sys.executable, "-c", code, str(to)), b"body" * 100_000)
-    assert to.read_bytes() == b"body" * 100_000
+    assert to.read_bytes() == b"body" * 100_000 + b"\n"
 
 
 def test_a_command_that_fails_hangs_or_shouts_is_told_apart() -> None:

@@ -108,7 +108,7 @@ def post(url: str, body: bytes, fields: list[str], settings: Settings, timeout: 
 def run(arguments: tuple[str, ...], body: bytes, timeout: float = COMMAND_TIMEOUT) -> None:
     """Runs a command with the body as its standard input; exit code 0 accepts it."""
     with tempfile.TemporaryFile() as given:
-        given.write(body)
+        given.write(body + b"\n")
         given.seek(0)
         try:
             process = subprocess.Popen(
