@@ -105,14 +105,16 @@ class MineErrand(Errand):
             self._outbox.news.append(SiteNews.owned(site, at, self._key.proof(name), time, time + VALID))
         elif outcome not in SILENT:
             if before == at:
-                self._outbox.news.append(self._disowned(site, time))
+                self._outbox.news.append(self._disowned(site, time, float(visit["end"] - visit["start"])))
             if visit["ask"] == _ROBOTS and outcome is not Outcome.REDIRECT:
                 self._bare[site] = origin
 
-    def _disowned(self, site: int, time: float) -> SiteNews:
-        """The site rests as long as any other before its next request."""
+    def _disowned(self, site: int, time: float, took: float | None = None) -> SiteNews:
+        """The site rests as long as any other before its next request. `took`: seconds that the last answer took; None:
+        that is not known, so the longest time counts that an answer may take."""
         harvester, delay = self._desk.settings.harvester, float(self._desk.columns.site.delay[site])
-        return SiteNews.disowned(site, time, time + max(harvester.wait, harvester.wait_large, delay))
+        longest = harvester.wait_factor * (float(harvester.whole_timeout) if took is None else took)
+        return SiteNews.disowned(site, time, time + max(harvester.wait, harvester.wait_large, delay, longest))
 
     def settle(self, results: Results) -> set[int]:
         """Sites whose robots.txt shows no proof may have a file of it."""
