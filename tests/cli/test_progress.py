@@ -592,6 +592,7 @@ def test_a_crawl_that_is_refused_in_a_terminal_says_why_below_all_else(tmp_path:
 def test_status_says_what_revisits_found() -> None:
     assert list(revisit_lines({})) == []
     assert list(revisit_lines({"re-visits": 0, "none": 0, "minor": 0, "major": 0, "not_modified": 0})) == []
+    assert len(list(revisit_lines({"major": 1}))) == 1
     numbers = {"re-visits": 1200, "none": 900, "minor": 60, "major": 40, "not_modified": 800, "freshness": 0.9773}
     assert list(revisit_lines(numbers)) == [
         "  re-visits: 1,200; unchanged 90.0% (800 by 304), minor changes 6.0%, major changes 4.0%",

@@ -213,7 +213,7 @@ def test_exact_repeats_become_revisit_records_also_of_bodies_stored_by_an_earlie
     read = {url: by_page[url] for url in kept if kinds[url] in (UrlKind.PAGE, UrlKind.CALENDAR)}
     assert max(map(len, read.values())) >= 3
     former = set(bodies["payload"][bodies["length"] >= LEAST].view("V20")[:, 0].tolist())
-    again = [row for found in read.values() for row in found[1:]]
+    again = [row for found in read.values() for row in found[1:] if row["outcome"] != "returned"]  # by a stop
     assert {row["change"] for row in again} == {"none"}
     unchanged = [row for row in again if row["outcome"] == "not_modified"]
     assert len(unchanged) > len(again) / 2, "most sites have validators, and are honest"

@@ -57,12 +57,12 @@ def lines(found: CrawlStatus, folder: Path, now: float) -> Iterator[str]:
 def revisit_lines(numbers: Mapping[str, float]) -> Iterator[str]:
     """What re-visits found, and how up to date the copies are expected to be; `--json` has how good the predictions
     were, too."""
-    compared = sum(numbers.get(change, 0) for change in ("none", "minor", "major"))
-    if compared:
+    none, minor, major = (numbers.get(change, 0) for change in ("none", "minor", "major"))
+    if compared := none + minor + major:
+        again, unsent = (thousands(int(numbers.get(name, 0))) for name in ("re-visits", "not_modified"))
         yield (
-            f"  re-visits: {thousands(int(numbers['re-visits']))}; unchanged {numbers['none'] / compared:.1%}"
-            f" ({thousands(int(numbers['not_modified']))} by 304), minor changes {numbers['minor'] / compared:.1%},"
-            f" major changes {numbers['major'] / compared:.1%}"
+            f"  re-visits: {again}; unchanged {none / compared:.1%} ({unsent} by 304), minor changes"
+            f" {minor / compared:.1%}, major changes {major / compared:.1%}"
         )
     if "freshness" in numbers:
         yield f"  expected freshness: {numbers['freshness']:.1%} of the copies are up to date"
