@@ -227,10 +227,9 @@ def test_the_error_for_a_second_crawl_names_the_process_of_the_first(served: Ser
 
 
 def test_ctrl_c_stops_cleanly_even_during_sealing(served: Served, folder: Path) -> None:
-    slower = ("--set", "harvester.wait=2s", "--set", "harvester.wait_large=2s")
-    with served.begin(folder, *slower, "--set", "collection.seal_every=1s") as crawling:
+    with served.begin(folder, *SLOW, "--set", "collection.seal_every=1s") as crawling:
         assert committed_once(crawling)
-        assert crawling.wait_for(lambda: any("collection.seal" in command_line(p) for p in children(crawling.pid)))
+        assert crawling.wait_for(lambda: any("tables.seal" in command_line(p) for p in children(crawling.pid)))
         processes = children(crawling.pid)
         crawling.signal(signal.SIGINT, group=True)
         ended = crawling.ended()
