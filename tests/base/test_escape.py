@@ -355,6 +355,10 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         *(["DIR/crawl", *more] for more in ((), ("--json",), ("--atom", "-"), ("--html", "-"), ("--since", "1d"))),
         *(["DIR/crawl", option, WORST] for option in ("--since", "--site", "--kind")),
     ],
+    "forecast": [
+        ["DIR/crawl", *more]
+        for more in ((), ("--requests", WORST), ("--bandwidth", WORST), ("--requests", "1/s", "--json"))
+    ],
     "watch": [
         *(
             ["DIR/crawl", HOST, "--command", f"true {WORST.replace(chr(39), '').replace(chr(34), '')}"]

@@ -18,6 +18,7 @@ from gossamer.cli.command import Group
 from gossamer.cli.completion import completion
 from gossamer.cli.crawl import crawl
 from gossamer.cli.doctor import doctor
+from gossamer.cli.forecast import forecast
 from gossamer.cli.graph import graph, rank
 from gossamer.cli.limits import translated
 from gossamer.cli.mine import mine
@@ -28,7 +29,7 @@ from gossamer.cli.steer import add, again
 from gossamer.cli.watch import watch
 from gossamer.cli.web import check, web
 
-_READING: Final = (status, explain, sql, changes, watch, files)
+_READING: Final = (status, explain, sql, changes, watch, forecast, files)
 _OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, export, config, mine, doctor)
 _OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
 

@@ -36,6 +36,20 @@ def speed_of(option: str, text: str | None) -> float:
     return float(speed)
 
 
+def rate_of(option: str, text: str) -> float:
+    """Per second, from a text like "2/s", "100/min" or "5000/d"."""
+    number, slash, unit = text.partition("/")
+    try:
+        rate = float(number) / Duration.parse(f"1{unit.strip()}") if slash and unit.strip().isalpha() else math.nan
+    except ValueError:
+        rate = math.nan
+    if not 0 < rate < math.inf:
+        raise UsageError(
+            f"{option} {text}: not a number of requests in some time", "Write it like 2/s, 100/min or 5000/d."
+        )
+    return rate
+
+
 def compile_kernels(stream: TextIO) -> None:
     """Compiles the kernels of link scores and of the laboratory, if they are not compiled yet, and says so."""
     from gossamer.base.compiled import LABORATORY, SCORES

@@ -258,17 +258,21 @@ class _Chunk:
         if terms.code in (strategies.BREADTH_FIRST, strategies.SHALLOW):
             depth = self._column("depth") * np.float32(terms.code == strategies.SHALLOW)
             return -(depth + 256 * again.astype(np.float32))
-        worth = self.quality() if terms.code == strategies.VALUE else self._simple()
+        worth = self.worth()
         if terms.code == strategies.MERCATOR:
             return np.where(again, np.float32(strategies.LAST), worth)
-        if terms.code == strategies.VALUE and terms.alpha != 1:
-            worth = worth**terms.alpha
         if not again.any():
             return worth
         if len(terms.again.numbers):
             weighed = (worth.astype(np.float64) if terms.again.weighs else 1.0) * self._numbers()
             return np.where(again, weighed.astype(np.float32), worth)
         return np.where(again, worth * (np.float32(1) - self.kept()), worth)
+
+    def worth(self) -> F32:
+        """The scores that the pages would have if none was fetched before."""
+        if self.terms.code != strategies.VALUE:
+            return self._simple()
+        return self.quality() if self.terms.alpha == 1 else self.quality() ** self.terms.alpha
 
     def _simple(self) -> F32:
         """As `profit.simple_score`."""

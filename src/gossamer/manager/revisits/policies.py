@@ -145,6 +145,16 @@ def _chances() -> F32:
     return _means_of(lambda x: -np.expm1(-x))
 
 
+@cache
+def _shares() -> F32:
+    return _means_of(lambda x: np.where(x < 1e-6, 1 - x / 2, -np.expm1(-x) / x))
+
+
+@cache
+def _delays() -> F32:
+    return _means_of(lambda x: np.where(x < 1e-2, x / 6 - x * x / 24, 0.5 - (1 + np.expm1(-x) / x) / x))
+
+
 def worth(belief: Belief, ages: F64) -> F64:
     """The gain in freshness, in seconds, that a visit now is expected to bring."""
     return ages * _interpolated(_worths(), belief, ages)
@@ -153,6 +163,17 @@ def worth(belief: Belief, ages: F64) -> F64:
 def chance(belief: Belief, ages: F64) -> F64:
     """The probability that a page has changed at this age of its copy."""
     return _interpolated(_chances(), belief, ages)
+
+
+def up_to_date(belief: Belief, intervals: F64) -> F64:
+    """The share of the time in which a copy is up to date, if the page is visited at these intervals: the mean of
+    (1 - e^(-rate I)) / (rate I)."""
+    return _interpolated(_shares(), belief, intervals)
+
+
+def behind(belief: Belief, intervals: F64) -> F64:
+    """For how many seconds a copy is outdated, on average over time, if the page is visited at these intervals."""
+    return intervals * _interpolated(_delays(), belief, intervals)
 
 
 def _interpolated(table: F32, belief: Belief, ages: F64) -> F64:

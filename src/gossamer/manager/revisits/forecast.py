@@ -1,0 +1,180 @@
+"""What a budget gives: how fresh the copies of a collection would be in the long run, if it went on like this.
+
+A crawl that visits the pages with the largest numbers (`policies`) visits each page as soon as its number reaches a
+*price*, the same for all pages. The price follows from the budget: the higher it is, the longer are the intervals. A
+site is never asked more often than its waits allow; where they bind, the site has a price of its own, which is higher
+(Kolobov et al. 2019). The interval of a page then says how fresh its copy is on average, by what is believed of its
+rate. So a forecast is one search for a price, over groups of copies that are alike.
+
+A page whose number never reaches the price within `LONGEST` is not visited again; its copy counts as that old.
+
+Invariants, each a test of the same name:
+
+- A larger budget never makes copies less fresh.
+- No budget is exceeded.
+- No site is asked more often than its waits allow.
+- One page is as fresh as the closed form says.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+import numpy as np
+
+from gossamer.base.arrays import F32, F64, I64, Array
+from gossamer.manager.revisits.policies import behind, chance, up_to_date
+from gossamer.manager.revisits.rates import Belief
+from gossamer.manager.revisits.scale import AGE_STEP, AGES, FIRST_AGE
+
+LONGEST: Final = float(AGES[-1])
+_STEP: Final = 1 / 4
+"""Copies whose logarithms of worth differ by less are alike."""
+_LOW, _HIGH, _ROUNDS = -150.0, 50.0, 30
+"""Logarithms between which prices are searched, and how many times the range is halved."""
+_APART: Final = 1000.0
+"""More than any two logarithms of numbers or prices differ."""
+
+
+class Copies(NamedTuple):
+    """Copies in groups of such as are alike."""
+
+    code: I64
+    """What is believed of their rate (`rates.encode`)."""
+    worth: F64
+    """Logarithm of what they are worth, which their numbers are multiplied by."""
+    site: I64
+    """Place in the caps."""
+    pages: F64
+    """How many there are of each."""
+
+    @staticmethod
+    def of(codes: Array, worths: Array, sites: Array, caps: F64, min_period: float) -> tuple[Copies, F64]:
+        """The groups of these copies, and the caps of their sites, in visits per second. Sites whose waits cannot bind,
+        since no page is visited more often than every `min_period`, are taken together: few are left."""
+        pages = np.bincount(sites, minlength=len(caps))
+        bound = np.flatnonzero(pages > caps * max(min_period, float(AGES[0])))
+        place = np.zeros(len(caps), np.int64)
+        place[bound] = 1 + np.arange(len(bound))
+        level = np.rint(np.log(np.maximum(worths, 1e-30)) / _STEP).astype(np.int64)
+        least, levels = int(level.min()), int(np.ptp(level)) + 1
+        keys = (place[sites] * levels + (level - least)) * 65_536 + codes
+        keys, counts = np.unique(keys, return_counts=True)
+        rest = keys // 65_536
+        worth = _STEP * (rest % levels + least)
+        found = Copies(keys % 65_536, worth, rest // levels, counts.astype(np.float64))
+        return found, np.concatenate(([np.inf], caps[bound]))
+
+
+class Costs(NamedTuple):
+    """Mean bytes of a visit on the line, both ways."""
+
+    unchanged: float
+    """Of a page that has not changed, with or without a body."""
+    changed: float
+    new: float
+    """Of a page that was never fetched."""
+
+
+class New(NamedTuple):
+    """What pages take that were never fetched."""
+
+    share: float
+    """Of all requests."""
+    most: float
+    """Requests per second, since there are no more such pages."""
+
+    def beside(self, again: float) -> float:
+        """Requests for new pages beside this many re-visits."""
+        return min(self.most, again * self.share / (1 - self.share))
+
+
+@dataclass(frozen=True, slots=True)
+class Outlook:
+    """What a price gives in the long run. Requests and bytes are per second."""
+
+    again: float
+    new: float
+    bytes: float
+    freshness: float
+    """Share of the copies that are up to date."""
+    age: float
+    """Seconds since copies became outdated, on average."""
+    never: float
+    """Share of the copies that are not visited again."""
+    bound: int
+    """Sites that would be visited more often if their waits allowed it."""
+
+    @property
+    def requests(self) -> float:
+        return self.again + self.new
+
+
+class Forecast:
+    """The copies, and what restricts their visits."""
+
+    def __init__(
+        self, copies: Copies, belief: Belief, table: F32, min_period: float, caps: F64, costs: Costs, new: New
+    ) -> None:
+        """`belief` and `table`, the logarithms of the numbers at the ages `AGES`, are by code."""
+        self._copies, self._min_period, self._caps, self._costs, self._new = copies, min_period, caps, costs, new
+        self._belief = Belief(belief.mean[copies.code], belief.spread[copies.code])
+        self._table = np.maximum.accumulate(table.astype(np.float64), axis=1)
+        self._flat = (self._table + _APART * np.arange(len(table))[:, None]).ravel()
+        self._floors = self._solved(lambda prices: self._wanted(prices) > caps, len(caps))
+
+    def within(self, budget: float, in_bytes: bool) -> Outlook:
+        """What a budget gives, of requests or bytes per second."""
+
+        def exceeds(price: F64) -> Array:
+            intervals = self._intervals(np.maximum(price, self._floors)[self._copies.site])
+            again, new, received = self._taken(intervals, in_bytes)
+            return np.array([(received if in_bytes else again + new) > budget])
+
+        return self._at(self._solved(exceeds, 1))
+
+    def _taken(self, intervals: F64, in_bytes: bool) -> tuple[float, float, float]:
+        """Re-visits, new pages and bytes, per second."""
+        visits, costs = self._copies.pages / intervals, self._costs
+        again = float(visits.sum())
+        new = self._new.beside(again)
+        changed = float(visits @ chance(self._belief, np.minimum(intervals, LONGEST))) if in_bytes else 0.0
+        return again, new, changed * costs.changed + (again - changed) * costs.unchanged + new * costs.new
+
+    def _solved(self, exceeds: Callable[[F64], Array], count: int) -> F64:
+        """The lowest logarithms of prices that do not exceed."""
+        low, high = np.full(count, _LOW), np.full(count, _HIGH)
+        for _ in range(_ROUNDS):
+            middle = (low + high) / 2
+            above = exceeds(middle)
+            low, high = np.where(above, middle, low), np.where(above, high, middle)
+        return high
+
+    def _wanted(self, prices: F64) -> F64:
+        """Visits per second of each site at these prices."""
+        visits = self._copies.pages / self._intervals(prices[self._copies.site])
+        return np.bincount(self._copies.site, visits, minlength=len(prices)).astype(np.float64)
+
+    def _at(self, price: F64) -> Outlook:
+        intervals = self._intervals(np.maximum(price, self._floors)[self._copies.site])
+        counts, held = self._copies.pages, np.minimum(intervals, LONGEST)
+        total = float(counts.sum())
+        return Outlook(
+            *self._taken(intervals, in_bytes=True),
+            float(counts @ up_to_date(self._belief, held)) / total,
+            float(counts @ behind(self._belief, held)) / total,
+            float(counts[np.isinf(intervals)].sum()) / total,
+            int((self._floors > price).sum()),
+        )
+
+    def _intervals(self, prices: F64) -> F64:
+        """The age at which the number of each group reaches its price; infinite where it never does."""
+        code, wanted, ages = self._copies.code, prices - self._copies.worth, self._table.shape[1]
+        low = np.searchsorted(self._flat, wanted + _APART * code) - ages * code
+        after, before = self._table[code, np.minimum(low, ages - 1)], self._table[code, np.maximum(low - 1, 0)]
+        with np.errstate(divide="ignore", invalid="ignore"):
+            part = np.where(after > before, (wanted - before) / (after - before), 1.0)
+        found = np.exp(FIRST_AGE + AGE_STEP * np.maximum(0.0, low - 1 + part))
+        return np.where(low == ages, np.inf, np.maximum(found, self._min_period))
