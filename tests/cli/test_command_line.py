@@ -10,7 +10,6 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -23,6 +22,7 @@ from gossamer.collection.layout import shard_folder
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Crawling, Ended, Served, alive, children, command_line, gossamer, serve
+from tests.support.disks import mounted, remount
 from tests.support.reading import Found, committed
 
 pytestmark = pytest.mark.slow
@@ -302,23 +302,6 @@ def test_a_small_crawl_in_several_runs_has_link_scores_and_the_value_of_all_page
 
 
 # --- disks ---------------------------------------------------------------------------------------------------
-
-
-@contextmanager
-def mounted(place: Path, options: str) -> Iterator[None]:
-    """Mounts a small disk in memory; skips the test if it may not mount."""
-    place.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", options, "tmpfs", place], capture_output=True, text=True)
-    if done.returncode:
-        pytest.skip(f"a test disk cannot be mounted here: {done.stderr.strip()}")
-    try:
-        yield
-    finally:
-        subprocess.run(["umount", "--lazy", place], check=True)
-
-
-def remount(place: Path, options: str) -> None:
-    subprocess.run(["mount", "-o", f"remount,{options}", place], check=True)
 
 
 def test_a_full_disk_ends_the_crawl_and_loses_nothing(served: Served, tmp_path: Path) -> None:

@@ -1,8 +1,9 @@
 """A disk that fails at any write, sync or rename: the crawl ends with an error, what was committed is complete, the
 next run resumes it.
 
-Archive files on a real disk that is full are in test_command_line.py, those of a worker in test_pool.py; a log that
-cannot be written does not end the crawl (tests/base/test_log.py).
+The first test lets the calls fail; the second fills a real, small disk. Archive files on one are in
+test_command_line.py, those of a worker in test_pool.py; a log that cannot be written does not end the crawl
+(tests/base/test_log.py).
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from itertools import cycle
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import pytest
@@ -21,10 +23,16 @@ import pytest
 from gossamer.base import disk
 from gossamer.base.errors import StorageError
 from gossamer.base.model import State
-from gossamer.collection.layout import shard_folder
+from gossamer.collection import merging
+from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.recovery import recover
+from gossamer.config import dump
+from gossamer.read.compact import background
+from gossamer.read.verify.verify import verify
 from gossamer.webs.simulated import Reply
-from tests.support.world import World, at_processor_speed
+from tests.support.disks import mounted, remount
+from tests.support.reading import committed
+from tests.support.world import World, at_processor_speed, merge_here
 
 PAGES = {f"http://s{site}.example/{page}": Reply(seconds=0.1) for site in range(3) for page in range(8)}
 QUICK = ["harvester.wait=1s", "harvester.address_wait=0s", "collection.seal_visits=12"]
@@ -98,3 +106,35 @@ def recover_all(folder: Path) -> list[Any]:
 
 def _is_one(folder: Path) -> bool:
     return (shard_folder(folder) / "manifest.jsonl").exists()
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_a_disk_that_fills_up_at_any_byte_loses_nothing_and_once_there_is_room_the_crawl_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int
+) -> None:
+    """The room grows by a random number of pages of memory, so that it ends in the journal, in blocks of URLs, in a
+    segment, a merge, the image or the list of runs."""
+    for module in (merging, background):
+        monkeypatch.setattr(module, "FANOUT", 3)
+    random, room, full = Random(seed), 40, dict[str, str]()
+    with mounted(tmp_path / "disk", f"size={room}k"):
+        folder = tmp_path / "disk" / "crawl"
+        world, kept = World(folder, PAGES, QUICK, merger=merge_here), list[bytes]()
+        while True:
+            try:
+                if not folder.exists():
+                    folder.mkdir()
+                    (folder / SETTINGS).write_text(dump(world.settings))
+                done = world.run(list(PAGES)).in_state(State.DONE)
+                break
+            except StorageError as error:
+                full[error.message.partition(": ")[0].rpartition("/")[2]] = error.cure
+            now = [e.encode() for e in committed(folder)] if _is_one(folder) else []
+            assert now[: len(kept)] == kept
+            kept, room = now, room + 4 * random.randrange(1, 40)
+            remount(tmp_path / "disk", f"size={room}k")
+        assert done == set(PAGES)
+        assert [e.encode() for e in committed(folder)][: len(kept)] == kept
+        assert set(full.values()) == {disk._CURES[errno.ENOSPC]}
+        assert all(any(kind in name for name in full) for kind in (".log", ".parquet.tmp", ".cells")), full
+        assert verify(folder).findings == []

@@ -26,6 +26,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from typing import IO, Final
 
+from gossamer.base.bus import explain_bus_errors
 from gossamer.base.units import human_time
 
 LONGEST: Final = 3600.0
@@ -121,6 +122,7 @@ def _read(file: IO[bytes]) -> str:
 
 def main() -> None:
     die_with_parent()
+    explain_bus_errors()
     if os.getppid() != int(sys.argv[1]):
         sys.exit(1)
     module, sys.argv[1:] = sys.argv[2], sys.argv[3:]

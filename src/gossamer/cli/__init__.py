@@ -10,6 +10,7 @@ from typing import Final
 import click
 
 from gossamer import __version__
+from gossamer.base.bus import explain_bus_errors
 from gossamer.base.errors import GossamerError
 from gossamer.base.escape import guard
 from gossamer.cli.changes import changes
@@ -46,6 +47,7 @@ def main() -> None:
     """Exit codes: 0 done, 1 fault, 2 usage, 3 locked, 4 disk or memory, 130 interrupted after a clean stop, 141 nobody
     reads the output."""
     guard()
+    explain_bus_errors()
     if os.getpid() == 1:  # in a container: the system drops signals to its first process unless it handles them
         signal.signal(signal.SIGTERM, lambda number, _: sys.exit(128 + number))
     try:

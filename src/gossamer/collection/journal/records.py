@@ -15,7 +15,6 @@ every record, so record r has tick t only if no record before it is lost. A mark
 from __future__ import annotations
 
 import json
-import mmap
 import struct
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -27,6 +26,7 @@ import xxhash
 
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, UsageError
+from gossamer.base.view import View, viewed
 from gossamer.collection.layout import FORMAT
 
 HEAD: Final = struct.Struct("<4sHIQQQ")
@@ -111,16 +111,14 @@ def read(path: Path, until: int | None = None) -> Iterator[Record]:
     A mark that covers a missing record proves damage: GossamerError with file and offset. A file whose header is torn
     has no records; a mark in it would prove damage too, because the header is synced before the first mark.
     """
-    with disk.naming("read", path), path.open("rb") as file:
-        if path.stat().st_size < HEAD.size:
+    with disk.naming("read", path), viewed(path, until) as raw:
+        if len(raw) < HEAD.size:
             return
-        with mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as whole:
-            raw = whole if until is None else whole[:until]
-            head = _head(path, raw[: HEAD.size])
-            if head is not None:
-                yield from _records(path, raw, head)
-            elif any(_marks_behind(raw, 0, None)):
-                raise _damage(path, 0)
+        head = _head(path, raw[: HEAD.size])
+        if head is not None:
+            yield from _records(path, raw, head)
+        elif any(_marks_behind(raw, 0, None)):
+            raise _damage(path, 0)
 
 
 def committed(path: Path) -> tuple[int, Mark] | None:
@@ -133,7 +131,7 @@ def committed(path: Path) -> tuple[int, Mark] | None:
     return head.first, Mark(marks[-1].record, marks[-1].tick, lengths)
 
 
-def _records(path: Path, raw: mmap.mmap | bytes, head: Head) -> Iterator[Record]:
+def _records(path: Path, raw: View, head: Head) -> Iterator[Record]:
     ticks = list[int]()
     at = HEAD.size
     while (found := _record(raw, at, head.salt)) is not None:
@@ -168,16 +166,16 @@ def sound_until(path: Path) -> int | None:
     except UsageError:
         raise
     except GossamerError:
-        raw = path.read_bytes()
-        head, at, end, ticks = _head(path, raw[: HEAD.size]), HEAD.size, 0, list[int]()
-        while head is not None and (found := _record(raw, at, head.salt)) is not None:
-            kind, body, at = found
-            if kind is Kind.EFFECTS:
-                ticks.append(_tick(body))
-            elif _holds(body, head.first, ticks):
-                end = at
-            else:  # a complete record is lost
-                break
+        with disk.naming("read", path), viewed(path) as raw:
+            head, at, end, ticks = _head(path, raw[: HEAD.size]), HEAD.size, 0, list[int]()
+            while head is not None and (found := _record(raw, at, head.salt)) is not None:
+                kind, body, at = found
+                if kind is Kind.EFFECTS:
+                    ticks.append(_tick(body))
+                elif _holds(body, head.first, ticks):
+                    end = at
+                else:  # a complete record is lost
+                    break
         return end
     return None
 
@@ -189,12 +187,12 @@ def _damage(path: Path, at: int) -> GossamerError:
     )
 
 
-def _record(raw: mmap.mmap | bytes, at: int, salt: int | None) -> tuple[Kind, bytes, int] | None:
+def _record(raw: View, at: int, salt: int | None) -> tuple[Kind, bytes, int] | None:
     """The record at offset `at`, and its end; None at the end of the file or if it is torn (not checked without
     salt)."""
     if at + RECORD.size > len(raw):
         return None
-    length, kind, checksum = RECORD.unpack_from(raw, at)
+    length, kind, checksum = RECORD.unpack(raw[at : at + RECORD.size])
     end = at + RECORD.size + length
     if end > len(raw) or kind not in (Kind.EFFECTS, Kind.MARK):
         return None
@@ -203,7 +201,7 @@ def _record(raw: mmap.mmap | bytes, at: int, salt: int | None) -> tuple[Kind, by
     return (Kind(kind), body, end) if whole else None
 
 
-def _marks_behind(raw: mmap.mmap | bytes, at: int, salt: int | None) -> Iterator[tuple[bytes, int]]:
+def _marks_behind(raw: View, at: int, salt: int | None) -> Iterator[tuple[bytes, int]]:
     """The complete marks from offset `at` on, with their ends."""
     while (start := raw.find(_MARK_START, at)) >= 0:
         record = _record(raw, max(start - RECORD.size, 0), salt)

@@ -7,7 +7,6 @@ a time.
 
 from __future__ import annotations
 
-import mmap
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -22,6 +21,7 @@ from gossamer.base import disk
 from gossamer.base.arrays import Array
 from gossamer.base.errors import StorageError
 from gossamer.base.model import NONE, LinkKind, Reason, State
+from gossamer.base.view import viewed
 from gossamer.collection import manifest
 from gossamer.collection.blocks import HEAD, PER_BLOCK, Offsets, offsets_until, texts_of
 from gossamer.collection.checked import Checked
@@ -197,7 +197,7 @@ class Files:
         size = path.stat().st_size
         offsets = offsets_until(path, self.offsets, size).tolist()
         whole = len(offsets) - 1 - (offsets[-1] > size)  # a block may be half written at this moment
-        with path.open("rb") as file, mmap.mmap(file.fileno(), size, access=mmap.ACCESS_READ) as raw:
+        with disk.naming("read", path), viewed(path, size) as raw:
             for block in {p // PER_BLOCK for p in pages if p // PER_BLOCK < whole}:
                 texts = texts_of(raw[offsets[block] : offsets[block + 1]])
                 found |= {p: texts[p % PER_BLOCK].decode() for p in pages if p // PER_BLOCK == block}

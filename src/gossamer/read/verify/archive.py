@@ -11,7 +11,6 @@ Cost: decompression, and SHA-1 of each block and payload; `bench/verify.py` prin
 from __future__ import annotations
 
 import hashlib
-import mmap
 import zlib
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -22,6 +21,7 @@ import xxhash
 
 from gossamer.base.errors import StorageError
 from gossamer.base.model import VisitFlag
+from gossamer.base.view import viewed
 from gossamer.collection import cdx
 from gossamer.config.settings import SeederSettings
 from gossamer.read.verify.dates import Dates
@@ -113,10 +113,10 @@ def check(piece: Piece) -> CheckedPiece:
 
 
 def _behind(piece: Piece, damaged: int) -> int:
-    """Where to continue after an unreadable record."""
+    """Where to continue after an unreadable record: nowhere, if the disk fails there."""
     if piece.visits is not None:
         return next((v.end for v in piece.visits if v.end > damaged), piece.end)
-    with piece.path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
+    with suppress(OSError), viewed(piece.path) as raw:
         at = raw.find(_GZIP, damaged + 1, piece.end)
         while at >= 0:
             with suppress(zlib.error):

@@ -7,7 +7,6 @@ the list of runs, the file for `status`, and stray files. Only reads.
 from __future__ import annotations
 
 import json
-import mmap
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from gossamer import config
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, StorageError, UsageError
 from gossamer.base.model import State
+from gossamer.base.view import View, viewed
 from gossamer.collection import image, layout, manifest, runs, watches
 from gossamer.collection.blocks import BLOCK, HEAD, PER_BLOCK, is_block_file
 from gossamer.collection.checked import Checked
@@ -278,21 +278,28 @@ def check_watches(folder: Path, report: VerifyReport) -> None:
 
 def blocks(path: Path, length: int) -> Iterator[tuple[int, list[bytes]]]:
     """Offset and texts of each block in the first `length` bytes. Raises ValueError, which says what is wrong."""
-    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as raw:
-        if len(raw) < length:
-            raise ValueError(f"has {len(raw)} bytes, but {length} were committed")
-        if not is_block_file(raw):
-            raise ValueError("is not a file of URLs that this version can read: the crawl cannot be resumed")
-        unpacker, at = zstandard.ZstdDecompressor(), HEAD.size
-        while at < length:
-            if at + BLOCK.size > length:
-                raise ValueError(f"the block at byte {at} is incomplete")
-            size, checksum, form = BLOCK.unpack_from(raw, at)
-            body = raw[at + BLOCK.size : at + BLOCK.size + size]
-            if at + BLOCK.size + size > length or xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF != checksum:
-                raise ValueError(f"the block at byte {at} is damaged")
-            yield at, _texts(unpacker.decompress(body), form)
-            at += BLOCK.size + size
+    try:
+        with viewed(path) as raw:
+            yield from _blocks(raw, length)
+    except OSError as error:
+        raise ValueError(f"cannot be read: {error.strerror}") from error
+
+
+def _blocks(raw: View, length: int) -> Iterator[tuple[int, list[bytes]]]:
+    if len(raw) < length:
+        raise ValueError(f"has {len(raw)} bytes, but {length} were committed")
+    if not is_block_file(raw):
+        raise ValueError("is not a file of URLs that this version can read: the crawl cannot be resumed")
+    unpacker, at = zstandard.ZstdDecompressor(), HEAD.size
+    while at < length:
+        if at + BLOCK.size > length:
+            raise ValueError(f"the block at byte {at} is incomplete")
+        size, checksum, form = BLOCK.unpack(raw[at : at + BLOCK.size])
+        body = raw[at + BLOCK.size : at + BLOCK.size + size]
+        if at + BLOCK.size + size > length or xxhash.xxh3_64_intdigest(body) & 0xFFFFFFFF != checksum:
+            raise ValueError(f"the block at byte {at} is damaged")
+        yield at, _texts(unpacker.decompress(body), form)
+        at += BLOCK.size + size
 
 
 def _texts(raw: bytes, form: int) -> list[bytes]:
