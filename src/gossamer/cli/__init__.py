@@ -24,13 +24,14 @@ from gossamer.cli.graph import graph, rank
 from gossamer.cli.limits import translated
 from gossamer.cli.mine import mine
 from gossamer.cli.query import explain, sql, status
+from gossamer.cli.report import report
 from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.simulate import simulate
 from gossamer.cli.steer import add, again
 from gossamer.cli.watch import watch
 from gossamer.cli.web import check, web
 
-_READING: Final = (status, explain, sql, changes, watch, forecast, files)
+_READING: Final = (status, explain, sql, report, changes, watch, forecast, files)
 _OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, export, config, mine, doctor)
 _OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
 

@@ -22,6 +22,10 @@ class Column:
     name: str
     form: str = ""
     """Format of its numbers, such as ".3f"; texts are shown unchanged."""
+    paper: bool = False
+    """Whether it holds values of the paper: a page can leave them out."""
+    bar: bool = False
+    """Whether its numbers are shares, which a page shows as bars too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +37,10 @@ class Table:
     title: str
     columns: tuple[Column, ...]
     rows: tuple[tuple[Cell, ...], ...]
+    forms: tuple[str, ...] = ()
+    """Formats by row, where rows differ and not columns."""
+    below: str = ""
+    """Name of the plot whose numbers these are: a page shows them below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +72,15 @@ class Plot:
 
 
 @dataclass(frozen=True, slots=True)
+class Drawing:
+    """A picture that is no plot."""
+
+    name: str
+    title: str
+    svg: str
+
+
+@dataclass(frozen=True, slots=True)
 class Sentence:
     """A statement of a finding."""
 
@@ -85,6 +102,7 @@ class Finding:
     tables: tuple[Table, ...] = ()
     plots: tuple[Plot, ...] = ()
     sentences: tuple[Sentence, ...] = ()
+    drawings: tuple[Drawing, ...] = ()
 
 
 def compared(
@@ -110,8 +128,10 @@ def as_json(finding: Finding) -> dict[str, Any]:
             {
                 "name": table.name,
                 "title": table.title,
-                "columns": [[c.name, c.form] for c in table.columns],
+                "columns": [[c.name, c.form, c.paper, c.bar] for c in table.columns],
                 "rows": [[plain(cell) for cell in row] for row in table.rows],
+                "forms": list(table.forms),
+                "below": table.below,
             }
             for table in finding.tables
         ],
@@ -122,7 +142,14 @@ def as_json(finding: Finding) -> dict[str, Any]:
 def from_json(raw: dict[str, Any]) -> Finding:
     """Reads the output of `as_json`; plots have no points. KeyError, TypeError or ValueError for other input."""
     tables = tuple(
-        Table(t["name"], t["title"], tuple(Column(*c) for c in t["columns"]), tuple(map(tuple, t["rows"])))
+        Table(
+            t["name"],
+            t["title"],
+            tuple(Column(*c) for c in t["columns"]),
+            tuple(map(tuple, t["rows"])),
+            tuple(t.get("forms", ())),
+            t.get("below", ""),
+        )
         for t in raw["tables"]
     )
     plots = tuple(Plot(p["name"], p["title"], "", "", ()) for p in raw["plots"])

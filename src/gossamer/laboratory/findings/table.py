@@ -51,13 +51,20 @@ def as_markdown(table: Table) -> str:
 
 def as_html(table: Table) -> str:
     right = _numeric(table)
+    empty: tuple[Cell, ...] = (None,) * len(right)
 
-    def line(tag: str, cells: list[str]) -> str:
-        parts = (f"<{tag}{' class=n' if r else ''}>{for_html(c)}</{tag}>" for c, r in zip(cells, right, strict=True))
+    def line(tag: str, cells: list[str], values: tuple[Cell, ...]) -> str:
+        parts = []
+        for text, value, column, number in zip(cells, values, table.columns, right, strict=True):
+            words = " ".join(word for word, there in (("n", number), ("paper", column.paper)) if there)
+            said = f' class="{words}"' if words else ""
+            bar = column.bar and isinstance(value, float) and math.isfinite(value)
+            style = f' style="--bar:{min(max(float(value or 0), 0), 1):.2%}"' if bar else ""
+            parts.append(f"<{tag}{said}{style}>{for_html(text)}</{tag}>")
         return f"<tr>{''.join(parts)}</tr>"
 
-    head = line("th", [column.name for column in table.columns])
-    body = "\n".join(line("td", row) for row in _written(table))
+    head = line("th", [column.name for column in table.columns], empty)
+    body = "\n".join(line("td", row, values) for row, values in zip(_written(table), table.rows, strict=True))
     caption = f"<caption>{for_html(table.title)}</caption>" if table.title else ""
     return f"<table>{caption}<thead>{head}</thead><tbody>\n{body}\n</tbody></table>"
 
@@ -77,7 +84,11 @@ def written(cell: Cell, form: str = "") -> str:
 
 
 def _written(table: Table) -> list[list[str]]:
-    return [[written(cell, c.form) for cell, c in zip(row, table.columns, strict=True)] for row in table.rows]
+    forms = table.forms or ("",) * len(table.rows)
+    return [
+        [written(cell, form or c.form) for cell, c in zip(row, table.columns, strict=True)]
+        for row, form in zip(table.rows, forms, strict=True)
+    ]
 
 
 def _numeric(table: Table) -> list[bool]:

@@ -1,0 +1,248 @@
+"""A collection as the report reads it: sealed segments, through SQL, and the graph of its fetched pages.
+
+Memory is bounded: DuckDB gets `MEMORY` and then writes to a temporary folder; columns of fetched pages, and the graph,
+are arrays of a few bytes a page and a link. Link scores are computed over the fetched pages, so that a report needs no
+scores of the crawl, and no lock.
+
+A segment that is damaged is left out of the tables and named; the graph cannot be read without it, and the sections
+that need the graph say so.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from gossamer import config
+from gossamer.base.arrays import F64, I64, U32, Array, Bools
+from gossamer.base.errors import GossamerError
+from gossamer.base.model import SHARD_SHIFT
+from gossamer.collection.layout import SETTINGS
+from gossamer.config import Settings
+from gossamer.laboratory.collection_graph import Collected, collected
+from gossamer.manager.scores.graph import graph_of
+from gossamer.rank.components import BowTie, bow_tie
+from gossamer.rank.graph import Csr, crossings, csr
+from gossamer.rank.hits import HubsAndAuthorities, hubs_and_authorities
+from gossamer.rank.pagerank import EXACT, Ranks, pagerank
+from gossamer.read.sql.database import Database, Row
+from gossamer.read.sql.sources import Sources, find
+
+MEMORY: Final = "1GB"
+LOCAL: Final = (1 << SHARD_SHIFT) - 1
+"""The bits of the number of a page that are its number in the shard."""
+NEVER: Final = 1 << 40
+"""The depth of a page that no links lead to."""
+_FETCHED: Final = """
+create temp table fetched as
+select page, arg_max({'length': length, 'text_length': text_length, 'language': language, 'charset': charset,
+        'modified': modified, 'out_degree': out_degree, 'duplicate_of': duplicate_of, 'digest': digest,
+        'sketch': sketch, 'flags': flags, 'time': time, 'file': warc_file, 'at': warc_offset, 'end': warc_end},
+    (tick, number)) as v
+from stored.visits where ask = 'page' and outcome in ('ok', 'duplicate') group by page
+"""
+_PLACED: Final = """
+create temp table placed as
+select f.page, p.site, p.origin, p.depth, (p.flags & 1) != 0 as dynamic, f.v.length as length,
+       f.v.text_length as text_length, f.v.language as language, f.v.charset as charset, f.v.modified as modified,
+       f.v.out_degree as out_degree, f.v.duplicate_of as duplicate_of, f.v.digest as digest, f.v.sketch as sketch,
+       f.v.flags as flags, f.v.time as time, f.v.file as file, f.v.at as at, f.v.end as "end"
+from fetched f join stored.pages p on p.page = f.page order by f.page
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteGraph:
+    """The graph of the sites that have a fetched page: one link from a site to another, however many pages link."""
+
+    links: Csr
+    names: list[str]
+    site: I64
+    """Numbers of the sites in the collection; ascending."""
+    parts: BowTie
+
+    @property
+    def out_degree(self) -> I64:
+        return np.diff(self.links.offsets)
+
+    @property
+    def in_degree(self) -> I64:
+        return np.bincount(self.links.targets, minlength=len(self.site))
+
+
+class Data:
+    """An opened collection. Everything is computed when it is first used."""
+
+    def __init__(self, sources: Sources, settings: Settings, database: Database, damaged: Sequence[str]) -> None:
+        self.sources, self.settings, self.database = sources, settings, database
+        self.damaged = damaged
+        """Segments that are left out, with their faults."""
+        self.figures: dict[str, float] = {}
+        """Numbers by top-level domain, of the user."""
+
+    @property
+    def name(self) -> str:
+        return self.sources.folder.resolve().name
+
+    def rows(self, statement: str, *parameters: Any, views: Sequence[str] = ()) -> list[Row]:
+        """Runs SQL. `placed` has a row for each fetched page: its place, and its last copy."""
+        if "placed" in statement:
+            self._place()
+        return self.database.run(statement, parameters, views)
+
+    def counted(self, statement: str, views: Sequence[str] = ()) -> dict[str, float]:
+        """The result of a query of words and numbers."""
+        return {str(word): number for word, number in self.rows(statement, views=views)}
+
+    def columns(self, statement: str) -> dict[str, Array]:
+        """The result of a query as arrays; a missing number is NaN, or 0 in a column of integers."""
+        self._place()
+        self.rows("select 1 from stored.pages limit 0")
+        found = self.database.connection.execute(statement).fetchnumpy()
+        return {name: _filled(column) for name, column in found.items()}
+
+    @cached_property
+    def _placed(self) -> bool:
+        self.database.run(_FETCHED)
+        self.database.run(_PLACED)
+        return True
+
+    def _place(self) -> None:
+        assert self._placed
+
+    @cached_property
+    def fetched(self) -> dict[str, Array]:
+        """By fetched page, in the order of numbers: page, site, depth, dynamic, length, out_degree, copy."""
+        found = self.columns(
+            "select page, site, depth, dynamic, length::double as length, out_degree, "
+            "duplicate_of is not null as copy from placed order by page"
+        )
+        found["depth"] = self._depths(found["page"], found["depth"].astype(np.int64))
+        return found
+
+    def _depths(self, page: I64, found: I64) -> I64:
+        """The depth of pages, by the links between fetched pages. Where no links lead, or there is no graph, that of
+        the crawl: as it was when the page was found."""
+        try:
+            place = np.searchsorted(self.graph.page, page & LOCAL)
+            clicks = self._clicks()[place]
+        except GossamerError:
+            return found
+        return np.where(clicks < NEVER, clicks, found)
+
+    def _clicks(self) -> I64:
+        """By page of the graph: the least number of clicks inside its site, from a seed or from a page that another
+        site links to. A redirect is no click."""
+        links, site = self.graph.graph.links, self.sites_of_graph
+        source = np.repeat(site, np.diff(links.offsets))
+        start = np.isin(self.graph.page, graph_of(self.sources.shard).start)
+        start[links.targets[source != site[links.targets]]] = True
+        free = ~self.in_pages
+        depth = np.full(links.pages, NEVER, np.int64)
+        level, at = np.flatnonzero(start), 0
+        while len(level):
+            depth[level] = at
+            through = level
+            while len(through := through[free[through]]):  # redirects lead on within the level
+                through = _next(links, through, site, depth)
+                depth[through] = at
+                level = np.concatenate([level, through])
+            level, at = _next(links, level, site, depth), at + 1
+        return depth
+
+    @cached_property
+    def site_names(self) -> dict[int, str]:
+        return {int(site): str(name) for site, name in self.rows("select site, max(name) from stored.sites group by 1")}
+
+    @cached_property
+    def graph(self) -> Collected:
+        """The graph of fetched pages and redirects."""
+        return collected(self.sources.folder)
+
+    @cached_property
+    def ranks(self) -> Ranks:
+        return pagerank(self.graph.graph.links, tolerance=EXACT)
+
+    @cached_property
+    def hits(self) -> HubsAndAuthorities:
+        return hubs_and_authorities(self.graph.graph.links, tolerance=1e-6, most=200)
+
+    @cached_property
+    def in_pages(self) -> Bools:
+        """By page of the graph: whether it is a fetched page, not a redirect."""
+        pages = self.columns("select page from placed")["page"] & LOCAL
+        return np.isin(self.graph.page, pages.astype(np.uint32))
+
+    @cached_property
+    def sites_of_graph(self) -> I64:
+        """By page of the graph: the number of its site in the collection."""
+        return np.asarray(graph_of(self.sources.shard).site[self.graph.page], np.int64)
+
+    @cached_property
+    def site_graph(self) -> SiteGraph:
+        whole = graph_of(self.sources.shard)
+        kept = np.unique(self.fetched["site"]).astype(np.int64)
+        new = np.full(max(whole.sites, int(kept.max(initial=-1)) + 1), -1, np.int64)
+        new[kept] = np.arange(len(kept))
+        sources, targets = crossings(whole.graph, whole.site)
+        inside = (new[sources] >= 0) & (new[targets] >= 0)
+        links = csr(len(kept), new[sources[inside]].astype(np.uint32), new[targets[inside]].astype(np.uint32))
+        names = [self.site_names.get(int(site), "") for site in kept]
+        return SiteGraph(links, names, kept, bow_tie(links))
+
+
+def _next(links: Csr, sources: I64, site: I64, depth: I64) -> I64:
+    """The pages inside the same sites that these link to and that have no depth yet, each once."""
+    counts = links.offsets[sources + 1] - links.offsets[sources]
+    begins = np.repeat(links.offsets[sources] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
+    targets = links.targets[begins + np.arange(counts.sum())].astype(np.int64)
+    inside = (site[targets] == np.repeat(site[sources], counts)) & (depth[targets] == NEVER)
+    return np.unique(targets[inside])
+
+
+def _filled(column: Any) -> Array:
+    if not np.ma.isMaskedArray(column):
+        return np.asarray(column)
+    return np.asarray(column.filled(np.nan if column.dtype.kind == "f" else 0))
+
+
+@contextmanager
+def reading(folder: Path, unchecked: bool = False) -> Iterator[Data]:
+    """Opens a collection, also while a crawl runs."""
+    sources, damaged = _whole(find(folder, unchecked=unchecked))
+    settings = config.load(folder / SETTINGS)
+    with tempfile.TemporaryDirectory(prefix="gossamer-report-") as spilled:
+        database = Database(sources, settings, MEMORY, Path(spilled))
+        try:
+            yield Data(sources, settings, database, damaged)
+        finally:
+            database.connection.close()
+
+
+def _whole(sources: Sources) -> tuple[Sources, list[str]]:
+    """The sources without segments that have a damaged or missing file, and what is wrong with these."""
+    bad: dict[int, str] = {}
+    for name in ("pages", "visits", "links", "sites", "counts", "origins", "events", "verdicts"):
+        for file in sources.table(name):
+            try:
+                sources.checked.require(file.path, file.bytes, file.checksum)
+            except GossamerError as error:
+                bad.setdefault(file.segment, str(error))
+    kept = {number: line for number, line in sources.contents.segments.items() if number not in bad}
+    damaged = [f"Segment {number} is left out: {fault}" for number, fault in sorted(bad.items())]
+    return replace(sources, contents=replace(sources.contents, segments=kept)), damaged
+
+
+def quantiles(sample: F64 | I64 | U32) -> tuple[float, ...]:
+    """Mean, median, 90th and 99th percentile, and maximum; NaN without values."""
+    if not len(sample):
+        return (float("nan"),) * 5
+    middle, ninety, most = np.percentile(sample, [50, 90, 99])
+    return float(np.mean(sample)), float(middle), float(ninety), float(most), float(np.max(sample))
