@@ -52,7 +52,7 @@ class Columns:
         self.origin = Group(4 * max_sites, layout["origin"])
         self.ranking = np.zeros(2)
         """Completed PageRank: its base, and the number of pages known when it was computed."""
-        self.habits = np.zeros(192)
+        self.habits = np.zeros(256)
         """What is known of the changes of all pages together (`manager/revisits/habits.py`)."""
         self.known = Table(max_pages)
         """Maps the fingerprint of a URL to its page."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 
 from gossamer.laboratory import Bench
 from gossamer.laboratory.freshness.run import simulate
-from gossamer.laboratory.freshness.worlds import DAY, World, generated, history, rates_of
+from gossamer.laboratory.freshness.worlds import DAY, World, generated, history, rates_of, rates_of_sites
 from gossamer.laboratory.reproduce import freshness as reproduction
 from gossamer.laboratory.reproduce.crawls import Crawls
 from gossamer.laboratory.reproduce.lab import Lab
@@ -48,6 +49,16 @@ def test_predictions_are_calibrated(world: World) -> None:
     found = simulate(world, "expected", MEAN * world.pages)
     for part in np.array_split(np.argsort(found.predicted), 3):
         assert abs(found.predicted[part].mean() - found.changed[part].mean()) < 0.08
+
+
+def test_what_a_site_does_tells_of_its_pages() -> None:
+    """Within few visits, the rates of pages of sites that differ are known better than without the sites."""
+    rates = rates_of_sites(400, MEAN, 2.0, 1)
+    world = generated("sites", rates, 4 / MEAN, 1)
+    one, own = (simulate(each, "expected", MEAN * world.pages) for each in (replace(world, site=None), world))
+    assert own.prior.apart > 0.5
+    assert one.prior.apart == 0
+    assert own.mean(1) > one.mean(1)
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -34,14 +34,14 @@ def visits_of(pages: list[int], time: float, change: list[int], outcome: int = O
     return visits
 
 
-def lived(desk: Desk, days: int, seed: int) -> None:
-    """Visits all pages at uneven intervals; the first half changes about daily, the others monthly."""
+def lived(desk: Desk, days: int, seed: int, without: list[int] | None = None) -> None:
+    """Visits all pages, but for some, at uneven intervals; the first half changes about daily, the others monthly."""
     random, page = np.random.default_rng(seed), desk.columns.page
     rates = np.where(np.arange(PAGES) < PAGES // 2, 1.0, 1 / 30) / DAY
     time = DAY
     for _ in range(days):
         time += DAY * random.uniform(0.5, 3)
-        some = np.flatnonzero(random.random(PAGES) < 0.5)
+        some = np.setdiff1d(np.flatnonzero(random.random(PAGES) < 0.5), without or [])
         changed = random.random(len(some)) < -np.expm1(-rates[some] * (time - page.due[some]))
         desk[Habits].follow_visits(visits_of(some.tolist(), time, np.where(changed, 3, 1).tolist()))
         page.due[some] = np.ceil(time)
@@ -63,12 +63,14 @@ def test_rates_are_learned_and_the_prior_follows() -> None:
 
 
 def test_a_replay_learns_the_same() -> None:
-    first, second = desk_of(), desk_of()
+    first, second = (with_sites(desk_of(), 8) for _ in range(2))
     lived(first, 12, 2)
     lived(second, 12, 2)
     assert (first.columns.habits == second.columns.habits).all()
-    for name, column in first.columns.page.used().items():
-        assert column.tobytes() == second.columns.page.used()[name].tobytes(), name
+    assert first.columns.site.pace.any()
+    for one, other in ((first.columns.page, second.columns.page), (first.columns.site, second.columns.site)):
+        for name, column in one.used().items():
+            assert column.tobytes() == other.used()[name].tobytes(), name
 
 
 def test_a_page_visited_once_has_the_rate_of_the_prior() -> None:
@@ -124,3 +126,45 @@ def test_nutch_s_interval_shrinks_with_a_change_and_grows_without() -> None:
         desk[Habits].follow_visits(visits_of([4], day * DAY, [change]))
     interval = 1 / decode(desk.columns.page.belief[4:5], desk[Habits].prior).rates[0]
     assert interval == pytest.approx(DAY * 0.8 * 0.8 * 1.2, rel=0.1)
+
+
+def with_sites(desk: Desk, sites: int) -> Desk:
+    """The pages belong to so many sites in turn: to the first half of these before the second."""
+    page, origin, site = desk.columns.page, desk.columns.origin, desk.columns.site
+    origin.count = site.count = sites
+    origin.site[:sites] = np.arange(sites)
+    page.origin[:PAGES] = np.arange(PAGES) * sites // PAGES
+    return desk
+
+
+def test_a_page_visited_once_has_the_rate_of_its_site() -> None:
+    """Also one that is fetched for the first time when its site is known; and a site of which nothing is known is like
+    all others."""
+    desk = with_sites(desk_of(), 8)
+    once = [10, PAGES - 10]
+    page, habits = desk.columns.page, desk[Habits]
+    page.state[once] = State.PENDING
+    lived(desk, 30, 4, without=once)
+    assert habits.prior.apart > 1
+    page.state[once] = State.DONE
+    page.belief[once] = 0
+    habits.follow_visits(visits_of(once, 90 * DAY, [0, 0]))
+    busy, calm = DAY * decode(page.belief[once], habits.prior).rates
+    assert 0.5 < busy < 2
+    assert 1 / 60 < calm < 1 / 15
+    assert page.compared[once].tolist() == [0, 0]
+    page.belief[once] = 0
+    desk.columns.site.pace_vague[:8] = 0
+    habits.follow_visits(visits_of(once, 91 * DAY, [0, 0]))
+    assert page.belief[once].tolist() == [0, 0]
+
+
+def test_beliefs_are_computed_again_for_all_pages_however_many_at_a_time() -> None:
+    desk = with_sites(desk_of(), 4)
+    lived(desk, 20, 5)
+    habits, page = desk[Habits], desk.columns.page
+    habits._fit()
+    page.belief[:PAGES] = 1
+    for most in (7, 300, 128) * 5:
+        habits._refresh(most)
+    assert not (page.belief[:PAGES] == 1).any()

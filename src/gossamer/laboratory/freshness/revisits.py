@@ -12,7 +12,7 @@ from gossamer.base.errors import UsageError
 from gossamer.base.units import plural
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Series, Table
 from gossamer.laboratory.freshness.run import Result, simulate
-from gossamer.laboratory.freshness.worlds import DAY, KINDS, World, generated, history, rates_of
+from gossamer.laboratory.freshness.worlds import DAY, KINDS, World, generated, history, rates_of, rates_of_sites
 from gossamer.manager.revisits.policies import POLICIES
 
 PAGES: Final = 1000
@@ -29,7 +29,7 @@ Show = Callable[[str, float], None]
 def world_of(name: str, budget: float, pages: int, seed: int) -> World:
     """A generated world of a kind, just long enough, or the last years of a file of changes."""
     if name in KINDS:
-        rates = rates_of(pages or PAGES, 1 / CHANGE, SPREAD, seed)
+        rates = (rates_of_sites if name == "sites" else rates_of)(pages or PAGES, 1 / CHANGE, SPREAD, seed)
         return generated(name, rates, VISITS * CHANGE / budget, seed)
     if not Path(name).is_file():
         raise UsageError(f"{name} is neither a file nor a kind of pages", f"The kinds are {', '.join(KINDS)}.")

@@ -1,7 +1,7 @@
 """A simulated crawler that visits the pages of a world again: within a budget, by one of the policies.
 
 Every page is fetched when it is born; that visit is free, since this simulation compares re-visits alone. The crawler
-learns from its visits (`changes`, `rates`), or is told the true rates. It chooses a batch of pages at a time, a
+learns from its visits (`learner`), or is told the true rates. It chooses a batch of pages at a time, a
 hundredth of all. A page that a visit finds dead leaves the crawl.
 """
 
@@ -13,15 +13,13 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import F64, I64
+from gossamer.laboratory.freshness.learner import Learner
 from gossamer.laboratory.freshness.worlds import World
-from gossamer.manager.revisits.changes import Changes, Lengths, observe
 from gossamer.manager.revisits.policies import POLICIES, Moment
-from gossamer.manager.revisits.rates import Belief, Prior, believe, fit
+from gossamer.manager.revisits.rates import Belief, Prior
 
 BATCHES: Final = 100
 """Batches in which every page could be visited once."""
-FITTED: Final = 4000
-"""Pages to which the prior is fitted."""
 UNLEARNED: Final = ("uniform", "adaptive")
 """Policies that need no rates."""
 _SHRINK, _GROW = 0.8, 1.2
@@ -55,33 +53,20 @@ class Crawler:
     """The state of the simulated crawler."""
 
     def __init__(self, world: World, policy: str, budget: float, rates: F64 | None, period: float, seed: int) -> None:
-        pages = world.pages
-        self.world, self._policy, self._budget, self._rates = world, POLICIES[policy], budget, rates
+        pages, random = world.pages, np.random.default_rng(seed)
+        self.world, self._policy, self._budget = world, POLICIES[policy], budget
         self._learns = rates is None and policy not in UNLEARNED
-        self._random = np.random.default_rng(seed)
-        self._changes, self._lengths, self._prior = Changes.none(pages), Lengths(), Prior.of(period)
-        self.last = np.where(world.births == 0, -self._random.random(pages) * min(pages / budget, period), world.births)
+        self.last = np.where(world.births == 0, -random.random(pages) * min(pages / budget, period), world.births)
         self.stale = world.next_change(np.arange(pages), np.maximum(self.last, 0.0))
         self.left = np.ones(pages, bool)
         """Pages that are not known to be dead."""
         self._intervals = np.full(pages, pages / budget)
         self.weights = np.ones(pages)
-        self._belief = self._believed(slice(None))
-
-    def _believed(self, part: slice | I64) -> Belief:
-        if self._rates is not None:
-            rates = self._rates[part]
-            return Belief(np.log(rates).astype(np.float32), np.zeros(len(rates), np.float32))
-        return believe(self._changes.of(part), self._lengths, self._prior)
+        self._learner = Learner(world, period, rates, random)
 
     def learn_again(self) -> None:
-        """Fits the prior, and believes again."""
         if self._learns:
-            seen = np.flatnonzero(self._changes.visits)
-            some = self._random.permutation(seen)[:FITTED]
-            if len(some):
-                self._prior = fit(self._changes.of(some), self._lengths, self._prior)
-            self._belief = self._believed(slice(None))
+            self._learner.learn_again()
 
     def visit(self, now: float, count: int, visits: float) -> tuple[I64, F64]:
         """Visits `count` pages; returns them with the predicted probability that they have changed."""
@@ -89,28 +74,23 @@ class Crawler:
         if not len(known):
             return known, np.zeros((2, 0))
         ages = np.maximum(now - self.last[known], 1.0)
-        belief = Belief(self._belief.mean[known], self._belief.spread[known])
-        if self._rates is None:
-            belief = belief.after(ages, self._prior)
+        belief = self._learner.belief(known, ages)
         moment = Moment(belief, self.weights[known], ages, self._budget, visits, self._intervals[known])
         numbers = self._policy.choose(moment)
         best = np.argpartition(-numbers, min(count, len(known) - 1))[:count]
         pages, age = known[best], ages[best]
         changed = self.stale[pages] <= now
         predicted = probability(Belief(belief.mean[best], belief.spread[best]), age)
-        observe(self._changes, self._lengths, pages, age, changed)
+        self._learner.learn(pages, age, changed, self._learns)
         self._intervals[pages] *= np.where(changed, _SHRINK, _GROW)
         self.left[pages[self.world.deaths[pages] <= now]] = False
         self.last[pages] = now
         self.stale[pages] = self.world.next_change(pages, np.full(len(pages), now))
-        if self._learns:
-            found = self._believed(pages)
-            self._belief.mean[pages], self._belief.spread[pages] = found
         return pages, np.stack((predicted, changed))
 
     @property
     def prior(self) -> Prior:
-        return self._prior
+        return self._learner.prior
 
 
 def probability(belief: Belief, ages: F64) -> F64:

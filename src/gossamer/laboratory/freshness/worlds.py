@@ -4,6 +4,7 @@
     business-hours  the same rates, but four fifths of the changes fall into ten hours of five days
     bursts          changes come in bursts: a burst at a fifth of the rate, of five changes on average, an hour apart
     never           as poisson, but half of the pages, chosen at random, never change
+    sites           as poisson, but of sites of fifty pages: half of the spread of the rates is between sites
     history         a file with lines `seconds A|M|T|D name`, tab-separated: what happened to the files of a site
 
 A file of such lines may be compressed with gzip.
@@ -23,7 +24,9 @@ from gossamer.base.arrays import F64, I64, Bools
 from gossamer.base.errors import UsageError
 
 DAY: Final = 86_400.0
-KINDS: Final = ("poisson", "business-hours", "bursts", "never")
+KINDS: Final = ("poisson", "business-hours", "bursts", "never", "sites")
+OF_SITE: Final = 50
+"""Pages of a site of the kind `sites`."""
 _HOURS, _SHARE = (9.0, 19.0), 0.8
 _BURST, _APART = 5, 3600.0
 _KINDS: Final = "AMTD"
@@ -43,6 +46,8 @@ class World:
     """Page of each change, sorted by page and time."""
     time: F64
     end: float
+    site: I64 | None = None
+    """Site of each page; None: all are of one."""
 
     @property
     def pages(self) -> int:
@@ -79,6 +84,15 @@ def rates_of(pages: int, mean: float, spread: float, seed: int) -> F64:
     return drawn
 
 
+def rates_of_sites(pages: int, mean: float, spread: float, seed: int) -> F64:
+    """The same, for pages of sites of `OF_SITE` pages each: half of the variance is between sites."""
+    random, sites = np.random.default_rng(seed), -(-pages // OF_SITE)
+    logs = np.repeat(random.standard_normal(sites), OF_SITE)[:pages] + random.standard_normal(pages)
+    drawn: F64 = np.exp(spread * np.sqrt(0.5) * logs)
+    drawn *= mean / drawn.mean()
+    return drawn
+
+
 def generated(kind: str, rates: F64, end: float, seed: int) -> World:
     """A world of one of the generated kinds."""
     random = np.random.default_rng(seed + 1)
@@ -92,12 +106,13 @@ def generated(kind: str, rates: F64, end: float, seed: int) -> World:
     elif kind == "never":
         some = random.random(len(rates)) < 0.5
         page, time = page[some[page]], time[some[page]]
-    elif kind != "poisson":
+    elif kind not in ("poisson", "sites"):
         raise UsageError(f"no world is named {kind!r}", f"Use one of: {', '.join(KINDS)}.")
     kept = time < end
     order = np.lexsort((time[kept], page[kept]))
     nobody = np.full(len(rates), np.inf)
-    return World(kind, np.zeros(len(rates)), nobody, page[kept][order], time[kept][order], end)
+    site = np.arange(len(rates)) // OF_SITE if kind == "sites" else None
+    return World(kind, np.zeros(len(rates)), nobody, page[kept][order], time[kept][order], end, site)
 
 
 def _firsts(counts: I64) -> I64:

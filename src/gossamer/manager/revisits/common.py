@@ -26,8 +26,12 @@ SCALE: Final = 187
 """Logarithm of the worth of new pages, as the last plan had it (`manager/revisits/scale.py`)."""
 OBSERVED, NEXT_FIT, CURSOR, LEFT = 188, 189, 190, 191
 """Observations so far, at how many the prior is fitted next, and the pages whose beliefs are computed again."""
+APART: Final = 192
+"""`Prior.apart`."""
+GATHERING: Final = 193
+"""Of the pages whose beliefs are computed again: those that a round still gathers for the places of their sites."""
 
 
 def prior_of(habits: F64, period: float) -> Prior:
     """The prior in force; before anything was learned, pages change once in `period` seconds."""
-    return Prior(np.asarray(habits[PRIOR])) if habits[PRIOR].any() else Prior.of(period)
+    return Prior(np.asarray(habits[PRIOR]), float(habits[APART])) if habits[PRIOR].any() else Prior.of(period)

@@ -5,15 +5,17 @@ succeeded: after failures nobody knows for how long the page was as it is. Only 
 one, of dates or counters, is none: to visit a page again for it would gain nothing.
 
 A page has 20 bytes: its `changes`, and what is believed of its rate, as a code of two bytes (`rates.encode`), so that a
-plan needs no estimates. What is known once for all pages is in `columns.habits`. The prior is fitted anew whenever
-there are a third more observations; after that the beliefs of all pages are computed again, some at each observation,
-so that no tick takes long and a replay does the same. Under the policy `adaptive` the code holds the inverse of the
-page's interval (Nutch).
+plan needs no estimates. What is known once for all pages is in `columns.habits`; what is known of a site has ten bytes
+(`sites`). The prior is fitted anew whenever there are a third more observations; after that the beliefs of all
+pages are computed again, some at each observation, so that no tick takes long and a replay does the same: once to find
+the places of the sites, and once with these. A page that was never compared has the belief of its site, from its first
+visit on. Under the policy `adaptive` the code holds the inverse of the page's interval (Nutch).
 
 Invariants, each a test of the same name:
 
 - A replay learns the same.
 - A page visited once has the rate of the prior.
+- A page visited once has the rate of its site.
 - Only intervals that are known are observed.
 """
 
@@ -33,11 +35,13 @@ from gossamer.desk.desk import Declared, Desk, Part
 from gossamer.manager.revisits.changes import CLASSES, Changes, Lengths, observe
 from gossamer.manager.revisits.common import (
     AGAIN,
+    APART,
     BEGUN,
     CHANGED,
     COUNTS,
     CURSOR,
     FOUND,
+    GATHERING,
     LEFT,
     LOGS,
     NEXT_FIT,
@@ -51,6 +55,7 @@ from gossamer.manager.revisits.policies import chance
 from gossamer.manager.revisits.rates import Belief, Prior, believe, decode, encode, fit
 from gossamer.manager.revisits.scale import measure
 from gossamer.manager.revisits.shown import SHOWN, Told
+from gossamer.manager.revisits.sites import Sites
 
 FITTED: Final = 2048
 """Pages to which the prior is fitted: 15 ms."""
@@ -71,15 +76,19 @@ class Habits(Part):
             "unchanged": "<f4",  # seconds in which visits found no change
             "changed": f"V{CLASSES}",  # intervals with a change, by their length: one byte for each class
             "compared": "u1",  # comparisons with the version before, 255 at most
-            "belief": "<u2",  # what is believed of its rate (`rates.encode`); 0: nothing was compared yet
+            "belief": "<u2",  # what is believed of its rate (`rates.encode`); 0: that of the prior
         },
+        "site": {"pace": "i1", "pace_vague": "u1", "pace_weight": "<f4", "pace_total": "<f4"},  # `sites.Sites`
     }
     needs = ("habits",)
     shown = SHOWN
 
     def __init__(self, desk: Desk) -> None:
         page, manager = desk.columns.page, desk.settings.manager
+        site = desk.columns.site
         self._page, self._common = page, desk.columns.habits
+        self._columns = desk.columns
+        self._sites = Sites(site.pace, site.pace_vague, site.pace_weight, site.pace_total)
         changed = page.changed.view(np.uint8).reshape(-1, CLASSES)
         self.changes = Changes(page.unchanged, changed, page.compared)
         self._period, self._continuous = float(manager.change_period), manager.continuous
@@ -115,6 +124,8 @@ class Habits(Part):
         compared = np.flatnonzero(visits["change"])
         if len(compared):
             self._take(visits[compared])
+        if self._common[APART]:
+            self._believe_of_sites(visits["page"][_IS_REVISITED[visits["outcome"]] & (visits["page"] != NONE)])
 
     def _count_again(self, visits: Visits) -> None:
         page = visits["page"]
@@ -146,11 +157,23 @@ class Habits(Part):
             return
         if common[OBSERVED] >= max(_FIRST_FIT, common[NEXT_FIT]):
             self._fit()
-        codes[pages] = self._coded(pages)
+        codes[pages] = encode(self._believed(pages))
         self._refresh(_AHEAD * len(pages))
 
-    def _coded(self, pages: I64) -> U16:
-        return encode(believe(self.changes.of(pages), self._lengths(), self.prior))
+    def _believe_of_sites(self, pages: Array) -> None:
+        """Gives pages that were not compared yet what is believed of their sites."""
+        if not self._adapts:
+            first = pages[self._page.compared[pages] == 0].astype(np.int64)
+            first = first[self._sites.vague[self._site_of(first)] > 0]
+            if len(first):
+                self._page.belief[first] = encode(self._believed(first))
+
+    def _site_of(self, pages: I64) -> I64:
+        return self._columns.origin.site[self._page.origin[pages]].astype(np.int64)
+
+    def _believed(self, pages: I64) -> Belief:
+        homes = self._sites.homes(self._site_of(pages), self.prior)
+        return believe(self.changes.of(pages), self._lengths(), self.prior, homes)
 
     def _adapted(self, codes: U16, changed: Array) -> U16:
         """Nutch: the interval shrinks by a fifth with a change, and grows by a fifth without; it begins with a day."""
@@ -159,23 +182,45 @@ class Habits(Part):
         return encode(Belief((now - np.log(np.where(changed, _SHRINK, _GROW))).astype(np.float32), first.spread))
 
     def _fit(self) -> None:
-        """Fits the prior to pages all over the collection."""
+        """Fits the prior to pages all over the collection, and begins to compute all beliefs again."""
         common = self._common
         seen = np.flatnonzero(self._page.compared[: self._page.count])
         some = seen[:: max(1, len(seen) // FITTED)]
-        common[PRIOR] = fit(self.changes.of(some), self._lengths(), self.prior, _ROUNDS).shares
+        homes = self._sites.homes(self._site_of(some), self.prior)
+        self._keep(fit(self.changes.of(some), self._lengths(), self.prior, _ROUNDS, homes))
         common[NEXT_FIT] = common[OBSERVED] + np.clip(common[OBSERVED] / 3, _FIRST_FIT, _LAST_STEP)
-        common[LEFT] = self._page.count
+        common[GATHERING] = common[LEFT] = self._page.count
+        self._sites.weight[: self._columns.site.count] = self._sites.total[: self._columns.site.count] = 0
+
+    def _keep(self, prior: Prior) -> None:
+        self._common[PRIOR], self._common[APART] = prior.shares, prior.apart
 
     def _refresh(self, most: int) -> None:
-        """Computes the beliefs of the next pages again, since the prior has changed."""
-        common, count = self._common, self._page.count
-        most = min(most, int(common[LEFT]))
-        if most > 0:
-            start = int(common[CURSOR]) % count
-            some = start + np.flatnonzero(self._page.compared[start : start + most])
-            self._page.belief[some] = self._coded(some)
-            common[CURSOR], common[LEFT] = start + most, common[LEFT] - most
+        """Computes the beliefs of the next pages again, since the prior has changed: first for the places of sites."""
+        common = self._common
+        if common[GATHERING] > 0:
+            some, count = self._next_pages(min(most, int(common[GATHERING])))
+            known = some[self._page.compared[some] > 0]
+            self._sites.gather(self._site_of(known), self._believed(known), self.prior)
+            common[GATHERING] -= count
+            if common[GATHERING] <= 0:
+                self._keep(self._sites.settle(self.prior))
+        elif common[LEFT] > 0:
+            some, count = self._next_pages(min(most, int(common[LEFT])))
+            has = (self._page.compared[some] > 0) | (self._sites.vague[self._site_of(some)] > 0)
+            self._page.belief[some[~has]] = 0
+            self._page.belief[some[has]] = encode(self._believed(some[has]))
+            common[LEFT] -= count
+
+    def _next_pages(self, most: int) -> tuple[I64, int]:
+        """The pages at the cursor that have a copy, and by how many pages it moves on."""
+        page, count = self._page, self._page.count
+        start = int(self._common[CURSOR]) % count
+        most = min(most, count - start)
+        there = slice(start, start + most)
+        self._common[CURSOR] = start + most
+        copies = (page.state[there] == State.DONE) & _IS_REVISITED[page.outcome[there]] | (page.compared[there] > 0)
+        return start + np.flatnonzero(copies), most
 
     # --- telling ------------------------------------------------------------------------------------------------
 

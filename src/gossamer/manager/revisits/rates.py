@@ -7,9 +7,10 @@
     likelihood      `Changes`                                       maximum likelihood for uneven intervals
     shrunk          `Changes`, and what other pages do              empirical Bayes
 
-`shrunk` is what the crawler uses. The logarithms of the rates of all pages are taken as normally distributed; mean and
-spread of that `Prior` are fitted to the observations of all pages (`fit`). What is believed of one page is then its
-`Belief`: mean and spread of the logarithm of its rate. A page that was visited once has the prior's.
+`shrunk` is what the crawler uses. How the rates of the pages of a site are distributed around its place, the `Prior`,
+is fitted to the observations of all pages (`fit`); where each site lies, its `Homes`, is found by `sites`. What is
+believed of one page is then its `Belief`: mean and spread of the logarithm of its rate. One that was visited once has
+that of its site.
 
 Invariants, each a test of the same name:
 
@@ -22,11 +23,12 @@ Invariants, each a test of the same name:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import lru_cache
 from typing import Final, NamedTuple
 
 import numpy as np
 
-from gossamer.base.arrays import F32, F64, U16, Array
+from gossamer.base.arrays import F32, F64, I64, U16, Array
 from gossamer.manager.revisits.changes import HABIT, Changes, Lengths
 
 SLOWEST, FASTEST = 1 / (60 * 365 * 86_400.0), 1 / 60.0
@@ -39,12 +41,21 @@ _AT_ONCE: Final = 16_384
 """Pages whose likelihoods are held at a time: 16 MB."""
 _SMOOTH: Final = np.exp(-0.5 * (np.arange(-6, 7) / 2) ** 2) / np.exp(-0.5 * (np.arange(-6, 7) / 2) ** 2).sum()
 """A prior is made smooth over a factor of about one and a half in the rate."""
+STEP: Final = float(_LOGS[1] - _LOGS[0])
+WIDTHS: Final = np.array([0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0])
+"""Standard deviations of the place of a site that are told apart."""
+_LOCATED: Final = 2
+"""Index of the widest of these with which a page still tells how pages differ within their sites."""
+_LEAST: Final = 1e-9
 
 
 class Prior(NamedTuple):
-    """How the rates of all pages are distributed: a probability for each rate of the grid."""
+    """How rates are distributed: a probability for each rate of the grid, for pages of a site that is like the mean of
+    all sites."""
 
     shares: F64
+    apart: float = 0.0
+    """Standard deviation of the places of sites."""
 
     @staticmethod
     def of(period: float) -> Prior:
@@ -54,14 +65,28 @@ class Prior(NamedTuple):
 
     @property
     def moments(self) -> tuple[float, float]:
-        """Mean and variance of the logarithms."""
+        """Mean and variance of the logarithms of all rates."""
         mean = float(self.shares @ _LOGS)
-        return mean, float(self.shares @ (_LOGS - mean) ** 2)
+        return mean, float(self.shares @ (_LOGS - mean) ** 2) + self.apart**2
+
+    def moved(self, steps: int) -> F64:
+        """The shares, so many steps of the grid further up."""
+        shares = _windows(self.shares, _LEAST)[_POINTS - steps]
+        return np.asarray(shares / shares.sum())
 
     @property
     def median(self) -> float:
         """Half of the pages change less often, in changes per second."""
         return float(np.exp(np.interp(0.5, np.cumsum(self.shares), _LOGS)))
+
+
+class Homes(NamedTuple):
+    """What is known of the site of each page."""
+
+    shift: I64
+    """Steps of the grid above the prior."""
+    width: I64
+    """Index in `WIDTHS`: how vague that is."""
 
 
 class Belief(NamedTuple):
@@ -160,36 +185,71 @@ def likelihood(changes: Changes, lengths: Lengths) -> F64:
     return found
 
 
-def believe(changes: Changes, lengths: Lengths, prior: Prior) -> Belief:
+def believe(changes: Changes, lengths: Lengths, prior: Prior, homes: Homes | None = None) -> Belief:
     """The belief about each page: mean and spread of `_posteriors`."""
     pages = len(changes.unchanged)
     mean, spread = np.empty(pages, np.float32), np.empty(pages, np.float32)
-    for part, found in _posteriors(changes, lengths, prior):
+    for part, found in _posteriors(changes, lengths, prior, homes):
         first, second = found @ _LOGS, found @ (_LOGS * _LOGS)
         mean[part] = first
         spread[part] = np.sqrt(np.maximum(second - first * first, 1e-4))
     return Belief(mean, spread)
 
 
-def fit(changes: Changes, lengths: Lengths, prior: Prior, rounds: int = 6) -> Prior:
+def fit(changes: Changes, lengths: Lengths, prior: Prior, rounds: int = 6, homes: Homes | None = None) -> Prior:
     """The prior that explains the observations of these pages better, by expectation and maximisation, made smooth.
-    Called again and again with what was found before, it converges; a few thousand pages are enough."""
+    Called again and again with what was found before, it converges; a few thousand pages are enough. Pages of sites
+    whose place is vague do not count, if there are enough others: they would have it that pages of a site differ as
+    much as sites do."""
+    if homes is not None and 2 * (located := homes.width <= _LOCATED).sum() > len(located):
+        some = np.flatnonzero(located)
+        changes, homes = changes.of(some), Homes(homes.shift[some], homes.width[some])
     for _ in range(rounds):
-        total = sum(found.sum(0) for _, found in _posteriors(changes, lengths, prior))
+        total = np.zeros(_POINTS)
+        for part, found in _posteriors(changes, lengths, prior, homes):
+            total += found.sum(0) if homes is None else _aligned(found, homes.shift[part])
         smooth = np.convolve(np.pad(total / len(changes.unchanged), len(_SMOOTH) // 2, "edge"), _SMOOTH, "valid")
         smooth = np.maximum(smooth, 1e-6)
-        prior = Prior(smooth / smooth.sum())
+        prior = Prior(smooth / smooth.sum(), prior.apart)
     return prior
 
 
-def _posteriors(changes: Changes, lengths: Lengths, prior: Prior) -> Iterator[tuple[slice, F64]]:
+def _aligned(found: F64, shift: I64) -> F64:
+    """Sum of the rows, each moved back by its shift."""
+    places = np.clip(np.arange(_POINTS) - shift[:, None], 0, _POINTS - 1)
+    return np.asarray(np.bincount(places.ravel(), found.ravel(), _POINTS), np.float64)
+
+
+def _posteriors(changes: Changes, lengths: Lengths, prior: Prior, homes: Homes | None) -> Iterator[tuple[slice, F64]]:
     """The probability of each rate of the grid for each page, some thousand pages at a time: prior times likelihood."""
-    of_class, of_prior = np.log(-np.expm1(-np.outer(lengths.seconds, _RATES))), np.log(prior.shares)
+    of_class, of_prior = np.log(-np.expm1(-np.outer(lengths.seconds, _RATES))), _log_priors(prior)
     for at in range(0, len(changes.unchanged), _AT_ONCE):
         part = slice(at, at + _AT_ONCE)
-        found = changes.changed[part].astype(np.float64) @ of_class + of_prior
+        found = changes.changed[part].astype(np.float64) @ of_class
+        found += of_prior[0, _POINTS] if homes is None else of_prior[homes.width[part], _POINTS - homes.shift[part]]
         found -= changes.unchanged[part, None].astype(np.float64) * _RATES
         found -= found.max(1, keepdims=True)
         np.exp(found, out=found)
         found /= found.sum(1, keepdims=True)
         yield part, found
+
+
+def _log_priors(prior: Prior) -> F64:
+    return _log_windows(prior.shares.tobytes())
+
+
+@lru_cache(maxsize=2)
+def _log_windows(shares: bytes) -> F64:
+    """Logarithm of the prior for a site, by index of how vague its place is and by `_POINTS` minus its shift."""
+    plain, away = np.frombuffer(shares), STEP * np.arange(-_POINTS, _POINTS + 1)
+    rows = [plain]
+    for width in WIDTHS[1:]:
+        blur = np.exp(-0.5 * (away / width) ** 2)
+        rows.append(np.convolve(plain, blur / blur.sum())[_POINTS : 2 * _POINTS])
+    return _windows(np.log(np.maximum(np.array(rows), _LEAST)), np.log(_LEAST))
+
+
+def _windows(rows: F64, fill: float) -> F64:
+    """All stretches of `_POINTS` values of rows that are continued on both sides."""
+    padded = np.pad(rows, [(0, 0)] * (rows.ndim - 1) + [(_POINTS, _POINTS)], constant_values=fill)
+    return np.lib.stride_tricks.sliding_window_view(padded, _POINTS, axis=-1)

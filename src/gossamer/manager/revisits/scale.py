@@ -27,8 +27,8 @@ NO_TABLE: Final = np.zeros((0, len(AGES)), np.float32)
 
 
 @lru_cache(maxsize=4)
-def _table(policy: str, shares: bytes, gamma: float, budget: float, visits: float, counts: bytes) -> F32:
-    prior = Prior(np.frombuffer(shares))
+def _table(policy: str, of: tuple[bytes, float], gamma: float, budget: float, visits: float, counts: bytes) -> F32:
+    prior = Prior(np.frombuffer(of[0]), of[1])
     codes, rule = np.arange(CODES), POLICIES[policy]
     belief = decode(codes, prior)
     ones = np.ones(CODES)
@@ -58,7 +58,7 @@ def table_of(
         counts = pages.tobytes() if pages.any() else b""
         budget = max(again, 1.0) / max(seconds, 1.0)
         visits = float(compared.sum()) / max(1, int((compared > 0).sum()))
-    return _table(policy, prior.shares.tobytes(), gamma, budget, visits, counts)
+    return _table(policy, (prior.shares.tobytes(), prior.apart), gamma, budget, visits, counts)
 
 
 _RATES: Final = {"hourly": 12.0, "daily": 0.4, "weekly": 0.07, "monthly": 0.01, "rarely": 0.0}

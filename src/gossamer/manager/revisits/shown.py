@@ -12,7 +12,7 @@ from gossamer.config.settings import Settings
 from gossamer.desk.shown import ImageView, Shown, columns_of
 from gossamer.manager.revisits.changes import CLASSES
 from gossamer.manager.revisits.common import prior_of
-from gossamer.manager.revisits.rates import Prior, decode
+from gossamer.manager.revisits.rates import STEP, Prior, decode
 
 DAY: Final = 86_400.0
 
@@ -21,6 +21,11 @@ def _of_pages(image: ImageView, settings: Settings) -> tuple[Array, ...]:
     page, prior = image.columns.page, prior_of(image.columns.habits, float(settings.manager.change_period))
     changed = np.asarray(page.changed).view(np.uint8).reshape(-1, CLASSES).sum(1, dtype=np.uint16)
     return page.compared, changed, (DAY * decode(page.belief, prior).rates).astype(np.float32)
+
+
+def _of_sites(image: ImageView, settings: Settings) -> tuple[Array]:
+    prior = prior_of(image.columns.habits, float(settings.manager.change_period))
+    return ((DAY * prior.median * np.exp(STEP * np.asarray(image.columns.site.pace, np.float64))).astype(np.float32),)
 
 
 class Told:
@@ -53,6 +58,10 @@ compared* UTINYINT Visits that compared the page with the version before (255 at
   without an image. The same holds for the next two columns.
 changed* USMALLINT How many of these found that it had changed; old ones fade.
 change_rate* DOUBLE Changes a day, as far as is known: the most probable rate, learned from its comparisons and from
-  what other pages do.
+  what other pages do, of its site first of all.
 """)
-SHOWN: Final = (Shown("pages", _PAGES, _of_pages),)
+_SITES: Final = columns_of("""
+change_rate* DOUBLE Changes a day of one of its pages, as far as is known: half of them change more often. As long as
+  little is known of a site, it is near that of all sites. As of the last image; null without an image.
+""")
+SHOWN: Final = (Shown("pages", _PAGES, _of_pages), Shown("sites", _SITES, _of_sites))
