@@ -355,6 +355,19 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         *(["DIR/crawl", *more] for more in ((), ("--json",), ("--atom", "-"), ("--html", "-"), ("--since", "1d"))),
         *(["DIR/crawl", option, WORST] for option in ("--since", "--site", "--kind")),
     ],
+    "report": [
+        ["DIR/crawl", "--json"],
+        ["DIR/crawl", "--section", "summary", "--out", "DIR/report"],
+        ["DIR/crawl", "--section", WORST],
+        ["DIR/crawl", "--against", WORST],
+        ["DIR/crawl", "--by-country", WORST],
+    ],
+    "audit": [
+        ["DIR/crawl", "--out", "DIR/audit"],
+        ["DIR/crawl", "--json"],
+        ["DIR/crawl", "--check", WORST],
+        ["DIR/crawl", "--baseline", WORST],
+    ],
     "forecast": [
         ["DIR/crawl", *more]
         for more in ((), ("--requests", WORST), ("--bandwidth", WORST), ("--requests", "1/s", "--json"))

@@ -47,6 +47,11 @@ def lines_for_screen(text: str) -> str:
     return text if text.isprintable() else "\n".join(map(for_screen, text.split("\n")))
 
 
+def for_spreadsheet(text: str) -> str:
+    """A cell of a CSV file; what a spreadsheet would take for a formula gets an apostrophe."""
+    return f"'{text}" if text.startswith(("=", "+", "-", "@", "\t", "\r")) else text
+
+
 def for_json(value: Any, *, indent: int | None = None, compact: bool = False, default: Any = None) -> str:
     """JSON made of printable characters; infinite and undefined numbers become null."""
     separators = (",", ":") if compact else None

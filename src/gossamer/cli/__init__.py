@@ -13,6 +13,7 @@ from gossamer import __version__
 from gossamer.base.bus import explain_bus_errors
 from gossamer.base.errors import GossamerError
 from gossamer.base.escape import guard
+from gossamer.cli.audit import audit
 from gossamer.cli.changes import changes
 from gossamer.cli.collection import compact, config, export, files, stop, verify
 from gossamer.cli.command import Group
@@ -31,7 +32,7 @@ from gossamer.cli.steer import add, again
 from gossamer.cli.watch import watch
 from gossamer.cli.web import check, web
 
-_READING: Final = (status, explain, sql, report, changes, watch, forecast, files)
+_READING: Final = (status, explain, sql, report, audit, changes, watch, forecast, files)
 _OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, export, config, mine, doctor)
 _OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
 

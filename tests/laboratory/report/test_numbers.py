@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from gossamer.laboratory.graphs.powerlaw import draw
 from gossamer.laboratory.report.fits import DOUBTFUL, Law, fit
-from gossamer.laboratory.report.near import BITS, near
 from gossamer.laboratory.report.parts import distribution
 from gossamer.laboratory.report.present import kolmogorov_smirnov
+from gossamer.read.near import BITS, near
 
 
 @pytest.mark.parametrize("exponent", [1.8, 2.1, 2.8])

@@ -11,12 +11,10 @@ import io
 import math
 from typing import Final
 
-from gossamer.base.escape import for_html, for_screen
+from gossamer.base.escape import for_html, for_screen, for_spreadsheet
 from gossamer.laboratory.findings.finding import Cell, Table
 
 NONE: Final = "–"
-_RISKY: Final = ("=", "+", "-", "@", "\t", "\r")
-"""A text that begins with one of these is a formula to a spreadsheet."""
 
 
 def as_text(table: Table) -> str:
@@ -99,5 +97,5 @@ def _numeric(table: Table) -> list[bool]:
 
 def _for_csv(cell: Cell) -> Cell:
     if isinstance(cell, str):
-        return f"'{cell}" if cell.startswith(_RISKY) else cell
+        return for_spreadsheet(cell)
     return None if cell is None or not math.isfinite(cell) else cell

@@ -15,10 +15,10 @@ from gossamer.base.arrays import Array
 from gossamer.base.errors import GossamerError
 from gossamer.collection import cdx
 from gossamer.laboratory.report.data import Data, quantiles
-from gossamer.laboratory.report.near import BITS, near
 from gossamer.laboratory.report.pages import NOTHING
 from gossamer.laboratory.report.parts import Chart, Curve, Fact, Section, Shares, absent, distribution, share
 from gossamer.laboratory.report.sites import correlation, thinned
+from gossamer.read.near import BITS, near
 
 SAMPLE: Final = 2_000
 _HEAD: Final = 65_536

@@ -1,0 +1,98 @@
+"""`gossamer audit`: what is wrong with a site."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+import click
+
+from gossamer.base.errors import GossamerError
+from gossamer.base.escape import for_json
+from gossamer.cli.command import PATH, argument, command, flag, unchecked
+
+if TYPE_CHECKING:
+    from gossamer.read.audit.checks import Severity
+    from gossamer.read.audit.run import Audit
+
+
+@command
+@argument("place", "DIR|URL", "Folder of the collection; or a URL, whose site is crawled first.", type=str)
+@click.option("--out", type=PATH, metavar="FOLDER", help="Write audit.html, audit.csv and audit.json here.")
+@click.option("--check", "names", metavar="NAME", multiple=True, help="Only this check; repeatable.")
+@click.option("--rows", type=click.IntRange(min=0), default=5, help="Findings of each check to show.")
+@flag("--ci", help="Exit with 1 if there are findings of the severity of --fail-on.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "notice"]),
+    metavar="SEVERITY",
+    default="error",
+    help="With --ci: the least severity that fails: error, warning or notice.",
+)
+@click.option("--baseline", type=PATH, metavar="FILE", help="audit.json of an earlier audit: only new findings fail.")
+@flag("--json", "as_json", help="Print one JSON object.")
+@unchecked
+def audit(
+    place: str,
+    out: Path | None,
+    names: tuple[str, ...],
+    rows: int,
+    ci: bool,
+    fail_on: str,
+    baseline: Path | None,
+    as_json: bool,
+    unchecked: bool,
+) -> None:
+    """Check the pages in DIR: broken links, redirects, titles, canonicals, sitemaps, duplicates, slow pages. With a
+    URL, crawl its site first."""
+    from gossamer.cli.progress import Progress
+    from gossamer.cli.view import folded
+    from gossamer.read.audit import run, shown
+
+    checks = run.chosen(names)
+    folder = _crawled(place) if place.lower().startswith(("http://", "https://")) else Path(place)
+    with Progress(sys.stderr) as progress:
+        made = run.audit(folder, checks, None, unchecked, progress.doing)
+    if baseline is not None:
+        made = run.compared(made, baseline)
+    if out is not None:
+        _write(out, made)
+    if as_json:
+        print(for_json(made.to_json()))
+    else:
+        for line in folded(shown.lines(made, rows), sys.stdout):
+            print(line)
+    failing = made.reaches(cast("Severity", fail_on)) if ci else 0
+    if failing:
+        which = "new findings" if baseline is not None else "findings"
+        raise GossamerError(
+            f"{failing} {which} of severity {fail_on} or above", "See `gossamer audit --help`: --fail-on."
+        )
+
+
+def _crawled(url: str) -> Path:
+    """The folder of the site, crawled now."""
+    from gossamer.cli.crawl import crawl
+    from gossamer.cli.place import placed
+
+    folder, _ = placed((url,), lambda _: None)
+    crawl.main([url], prog_name="gossamer crawl", standalone_mode=False)
+    return folder
+
+
+def _write(out: Path, made: Audit) -> None:
+    from gossamer.base import disk
+    from gossamer.read.audit import shown
+    from gossamer.read.export.target import whole
+
+    disk.make_directory(out.absolute())
+    texts = {
+        "audit.csv": shown.as_csv(made),
+        "audit.json": for_json(made.to_json(), indent=1),
+        "audit.html": shown.as_html(made),
+    }
+    for name, text in texts.items():
+        with whole(out / name, force=True) as file:
+            file.write(text.encode())
+    print(out / "audit.html", file=sys.stderr)

@@ -1,0 +1,204 @@
+"""Runs the checks of an audit on a collection, and compares the findings with those of an earlier audit.
+
+What is committed and not sealed yet is read, too. DuckDB gets `MEMORY` and then writes to a temporary folder; the
+findings of a check are kept up to `MOST`, and counted beyond.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass, replace
+from difflib import get_close_matches
+from itertools import pairwise
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from gossamer import config
+from gossamer.base import disk
+from gossamer.base.errors import UsageError
+from gossamer.collection.layout import SETTINGS
+from gossamer.read.audit.checks import CHECKS, NAMES, SEVERITIES, Check, Limits, Severity
+from gossamer.read.near import near
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
+
+MEMORY: Final = "1GB"
+MOST: Final = 100_000
+_TABLES: Final = (
+    """
+create temp table page as
+with said as (
+    select page, arg_max({'outcome': outcome, 'status': status, 'title': title, 'description': description,
+        'length': length, 'text_length': text_length, 'flags': flags, 'charset': charset, 'latency': latency,
+        'redirect': redirect, 'duplicate_of': duplicate_of, 'detail': detail, 'sketch': sketch}, (tick, number)) as v
+    from stored.visits where ask = 'page' and outcome not in ('returned', 'not_modified') group by page
+), linked as (
+    select target, count(distinct source) as linked from stored.links where kind in ('anchor', 'frame') group by 1
+)
+select p.page, p.url, p.site, coalesce(p.current_depth, p.depth) as depth, p.kind, p.source, p.state, p.reason,
+       p.kind = 'sitemap' or h.page is not null as in_sitemap, coalesce(i.linked, 0) as linked, v.outcome, v.status,
+       v.title, v.description, v.length, v.text_length, v.flags, v.charset, v.latency, v.redirect, v.duplicate_of,
+       v.detail, v.sketch
+from pages p left join said on said.page = p.page left join linked i on i.target = p.page
+left join (select distinct page from stored.hints) h on h.page = p.page
+""",
+    """
+create temp table link as
+select l.source, l.target, l.kind, any_value(a.text) as text
+from (select distinct source, target, kind from stored.links) l
+left join (select source, target, min(text) as text from stored.anchors group by 1, 2) a
+    on a.source = l.source and a.target = l.target group by 1, 2, 3
+""",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Something that a check found."""
+
+    url: str
+    source: str | None
+    """The page that leads there, or the other page that is concerned."""
+    anchor: str | None
+    """The text of the link."""
+    detail: str | None
+
+    @property
+    def key(self) -> tuple[str, str | None]:
+        """What makes it the same in another audit."""
+        return self.url, self.source
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """What a check found, the first `MOST` of it."""
+
+    name: str
+    severity: Severity
+    sentence: str
+    cure: str
+    number: int
+    found: tuple[Found, ...]
+    new: int | None = None
+    """How many of these an earlier audit had not found; None if it is not compared."""
+    gone: int | None = None
+    """How many of an earlier audit are not found any more."""
+
+
+@dataclass(frozen=True, slots=True)
+class Audit:
+    """The results of all checks, in their order."""
+
+    name: str
+    """Of the collection."""
+    pages: int
+    """Fetched pages."""
+    results: tuple[Result, ...]
+
+    def count(self, severity: Severity) -> int:
+        return sum(result.number for result in self.results if result.severity == severity)
+
+    def reaches(self, severity: Severity) -> int:
+        """How many findings are of this severity or above: new ones only, if an earlier audit is compared."""
+        enough = SEVERITIES[SEVERITIES.index(severity) :]
+        return sum(
+            result.number if result.new is None else result.new for result in self.results if result.severity in enough
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        return {"audit": self.name, "pages": self.pages, "checks": [asdict(result) for result in self.results]}
+
+
+def chosen(names: Sequence[str]) -> tuple[Check, ...]:
+    """The checks of these names; all if there are none."""
+    for name in names:
+        if name not in NAMES:
+            close = get_close_matches(name, NAMES, 1, 0.4)
+            cure = f"Did you mean {close[0]}? " if close else ""
+            raise UsageError(f"there is no check {name!r}", f"{cure}Checks: {', '.join(NAMES)}.")
+    return tuple(check for check in CHECKS if not names or check.name in names)
+
+
+def audit(
+    folder: Path,
+    checks: Sequence[Check] = CHECKS,
+    limits: Limits | None = None,
+    unchecked: bool = False,
+    show: Callable[[str, float], None] = lambda *_: None,
+) -> Audit:
+    """Runs the checks."""
+    values = asdict(limits or Limits())
+    with _opened(folder, unchecked) as database:
+        pages = database.run("select count(*) from page where outcome in ('ok', 'duplicate')")[0][0]
+        results = []
+        for number, check in enumerate(checks):
+            show(check.sentence.format(**values), number / len(checks))
+            results.append(_result(database, check, values))
+    return Audit(folder.resolve().name, int(pages), tuple(results))
+
+
+@contextmanager
+def _opened(folder: Path, unchecked: bool) -> Iterator[Database]:
+    """The collection with the tables that the checks read."""
+    with tempfile.TemporaryDirectory(prefix="gossamer-audit-") as spilled:
+        sources = find(folder, fresh=True, unchecked=unchecked)
+        database = Database(sources, config.load(folder / SETTINGS), MEMORY, Path(spilled))
+        try:
+            for statement in _TABLES:
+                database.run(statement, views=["pages"])
+            _add_near(database)
+            yield database
+        finally:
+            database.connection.close()
+
+
+def _add_near(database: Database) -> None:
+    """Adds the table `near`: pages with text whose sketch is near that of another page of their site."""
+    rows = database.run("select page, site, sketch from page where outcome = 'ok' and text_length > 200 order by 2, 1")
+    page, site = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
+    sketch = np.array([row[2] for row in rows], np.uint64)
+    close = np.zeros(len(rows), np.bool_)
+    for begin, end in _runs(site):
+        close[begin:end] = near(sketch[begin:end])
+    database.connection.register("near", {"page": page[close]})
+
+
+def _runs(values: Any) -> Iterator[tuple[int, int]]:
+    """Where runs of equal values begin and end."""
+    edges = np.flatnonzero(np.diff(values)) + 1 if len(values) else np.zeros(0, np.int64)
+    places = [0, *edges.tolist(), len(values)]
+    yield from ((a, b) for a, b in pairwise(places) if b > a)
+
+
+def _result(database: Database, check: Check, limits: dict[str, Any]) -> Result:
+    rows = database.run(check.sql.format(**limits))
+    found = tuple(
+        Found(str(url), source, text, None if said is None else str(said)) for url, source, text, said in rows
+    )
+    return Result(check.name, check.severity, check.sentence.format(**limits), check.cure, len(found), found[:MOST])
+
+
+def compared(made: Audit, baseline: Path) -> Audit:
+    """The audit, compared with an earlier one (its JSON)."""
+    try:
+        with disk.naming("read", baseline):
+            raw = json.loads(baseline.read_bytes())
+        before = {
+            each["name"]: {Found(f["url"], f["source"], None, None).key for f in each["found"]}
+            for each in raw["checks"]
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        raise UsageError(
+            f"{baseline} is not the JSON of an audit: {error}",
+            "Write it with `gossamer audit DIR --out FOLDER`: audit.json.",
+        ) from error
+    results = []
+    for result in made.results:
+        now, then = {found.key for found in result.found}, before.get(result.name, set())
+        results.append(replace(result, new=len(now - then), gone=len(then - now)))
+    return replace(made, results=tuple(results))

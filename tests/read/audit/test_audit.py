@@ -1,0 +1,98 @@
+"""`gossamer audit` on a crawl: files, exit codes, baseline."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
+
+from gossamer.base.errors import GossamerError, UsageError
+from gossamer.base.escape import for_html
+from gossamer.base.model import Outcome
+from gossamer.cli import app
+from gossamer.collection.layout import SETTINGS
+from gossamer.config import dump
+from gossamer.read.audit import run, shown
+from gossamer.read.audit.run import Audit, Found, Result
+from gossamer.webs.simulated import Reply
+from tests.support.world import World
+
+LINKS = {
+    "http://a.example/": ["http://a.example/1", "http://a.example/gone"],
+    "http://a.example/1": ["http://a.example/", "http://a.example/gone", "http://a.example/2"],
+    "http://a.example/2": [],
+}
+
+
+def web(url: str) -> Reply:
+    if url.endswith("/robots.txt"):
+        return Reply()
+    if url not in LINKS:
+        return Reply(outcome=Outcome.NOT_FOUND, status=404)
+    return Reply(links=tuple(LINKS[url]), title="" if url.endswith("2") else url, digest=len(url), sketch=1 << len(url))
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    place = tmp_path_factory.mktemp("audit") / "crawl"
+    world = World(place, web)
+    world.run(["http://a.example/"])
+    (place / SETTINGS).write_text(dump(world.settings))
+    return place
+
+
+def test_an_audit_finds_what_is_wrong_in_a_crawl(folder: Path) -> None:
+    made = run.audit(folder)
+    found = {result.name: [each.url for each in result.found] for result in made.results if result.number}
+    assert made.pages == 3
+    assert found["broken-link"] == ["http://a.example/gone"] * 2
+    assert found["title-missing"] == ["http://a.example/2"]
+    text = "\n".join(shown.lines(made, 1))
+    assert "broken-link: 2" in text
+    assert "and 1 more" in text
+
+
+def test_files_exit_codes_and_baseline(folder: Path, tmp_path: Path) -> None:
+    def ended(*more: str) -> str:
+        done = CliRunner().invoke(app, ["audit", str(folder), *more], catch_exceptions=False)
+        assert done.exit_code == 0
+        return done.stdout
+
+    assert json.loads(ended("--json"))["pages"] == 3
+    ended("--out", str(tmp_path))
+    with open(tmp_path / "audit.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    whole = json.loads((tmp_path / "audit.json").read_text())
+    assert len(rows) == sum(check["number"] for check in whole["checks"]) > 2
+    with pytest.raises(GossamerError, match="findings of severity error"):
+        ended("--ci")
+    ended("--ci", "--check", "slow")
+    ended("--ci", "--baseline", str(tmp_path / "audit.json"))
+    whole["checks"][0]["found"].pop()
+    (tmp_path / "audit.json").write_text(json.dumps(whole))
+    with pytest.raises(GossamerError, match="1 new findings"):
+        ended("--ci", "--baseline", str(tmp_path / "audit.json"))
+    (tmp_path / "audit.json").write_text("[]")
+    with pytest.raises(UsageError, match="not the JSON of an audit"):
+        ended("--baseline", str(tmp_path / "audit.json"))
+
+
+def test_an_unknown_check_names_the_nearest() -> None:
+    with pytest.raises(UsageError) as raised:
+        run.chosen(["broken-links"])
+    assert "broken-link?" in raised.value.cure
+
+
+@given(st.text(max_size=40))
+def test_a_page_of_findings_shows_what_pages_say_and_runs_nothing(said: str) -> None:
+    found = Found(said, said, said, said)
+    result = Result("broken-link", "error", "A link.", "Mend it.", 1, (found,))
+    page = shown.as_html(Audit(said, 1, (result,)))
+    assert page.count(for_html(said)) >= 4
+    assert "<script" not in page.replace(for_html(said), "")
+    assert page.count("<td>") == 4
