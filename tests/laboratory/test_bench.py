@@ -10,7 +10,7 @@ import pytest
 
 from gossamer.base.errors import GossamerError
 from gossamer.laboratory import Bench, Job, Measured, Subject
-from gossamer.laboratory.bench import with_start
+from gossamer.laboratory.bench import SMALL, with_start
 from gossamer.laboratory.graphs.make import make
 from gossamer.laboratory.measured import POINTS, STEPS, perform, sampled, thinned
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
@@ -37,6 +37,14 @@ def test_several_processes_give_the_results_of_one(subject: Subject) -> None:
     jobs = [Job("opic", POLITE, True), Job("breadth-first", POLITE), Job("historical-pagerank-zero", Scenario())]
     with Bench(2) as two, Bench(1) as one:
         assert all(map(same, two.run(subject, jobs), one.run(subject, jobs)))
+
+
+def test_a_small_graph_needs_no_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    small = Subject(make(pages=SMALL, seed=3))
+    jobs = [Job("opic", Scenario()), Job("breadth-first", Scenario())]
+    monkeypatch.setattr("gossamer.laboratory.bench.Process", None)
+    with Bench(2) as bench:
+        assert [run.strategy for run in bench.run(small, jobs)] == ["opic", "breadth-first"]
 
 
 def test_no_job_runs_twice(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,8 @@ import stat
 import sys
 import tempfile
 import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -35,6 +35,7 @@ import numpy as np
 import xxhash
 from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from numba.core.registry import cpu_target
+from numba.core.runtime.nrt import rtsys
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -185,13 +186,14 @@ class _Shared(_Untyped):  # type: ignore[misc]
     _impl_class = _Impl
 
     def load_overload(self, sig: Any, target_context: Any) -> Any:
-        _refresh(target_context)
         found = self._read(sig, target_context)
         if found is None:
             _LOCKS.take(self._lock)
             found = self._read(sig, target_context)
             if found is not None:
                 _LOCKS.leave(self._lock)
+            else:
+                _refresh(target_context)
         return found
 
     def save_overload(self, sig: Any, data: Any) -> None:
@@ -207,8 +209,12 @@ class _Shared(_Untyped):  # type: ignore[misc]
             _LOCKS.leave(self._lock)
 
     def _read(self, sig: Any, target_context: Any) -> Any:
+        """The compiled form on disk. It needs numba's runtime, and not all that numba can compile, which would take
+        longer to load than all kernels of a crawl."""
+        rtsys.initialize(target_context)
         try:
-            return super().load_overload(sig, target_context)
+            with _without_blas():
+                return self._load_overload(sig, target_context)
         except (OSError, *DAMAGED):
             return None
 
@@ -219,14 +225,23 @@ class _Shared(_Untyped):  # type: ignore[misc]
 
 @cache
 def _refresh(target_context: Any) -> None:
-    """Lets numba load all that it knows, once, but not scipy's linear algebra, which no kernel uses: 0.15 s."""
+    """Lets numba load all that it can compile, once."""
+    with _without_blas():
+        target_context.refresh()
+
+
+@contextmanager
+def _without_blas() -> Iterator[None]:
+    """Keeps numba from loading scipy's linear algebra, which no kernel uses: 0.15 s."""
     blas = "scipy.linalg.cython_blas"
     loaded = blas in sys.modules
     if not loaded:
         sys.modules[blas] = None  # type: ignore[assignment]
-    target_context.refresh()
-    if not loaded:
-        del sys.modules[blas]
+    try:
+        yield
+    finally:
+        if not loaded:
+            del sys.modules[blas]
 
 
 def njit(function: F) -> F:

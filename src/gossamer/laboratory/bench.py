@@ -1,4 +1,5 @@
-"""The bench runs jobs: several at a time, each in its own process, and no job twice.
+"""The bench runs jobs: several at a time, each in its own process, and no job twice. Jobs on a small graph run one
+after another in this process.
 
 A process is a fresh interpreter (`gossamer.base.process`): it dies with its parent and never receives Ctrl-C. The
 graph, its true PageRank and the PageRank of the earlier crawl are files in a folder that is removed when the bench is
@@ -27,6 +28,8 @@ from gossamer.laboratory.measured import Job, Measured, perform
 from gossamer.rank.pagerank import EXACT, pagerank
 
 MOST_PROCESSES: Final = 8
+SMALL: Final = 1_000
+"""Pages of a graph on which a job takes less time than a process needs to start."""
 _POLL_EVERY: Final = 0.05
 
 Show = Callable[[str, float], None]
@@ -88,7 +91,7 @@ class Bench:
         """Returns the results in the order of `jobs`. A job that already ran on the same subject does not run again."""
         keys = [(id(subject), pickle.dumps(job)) for job in jobs]
         missing = {key: job for key, job in zip(keys, jobs, strict=True) if key not in self._done}
-        if len(missing) == 1 or self._processes == 1:
+        if len(missing) == 1 or self._processes == 1 or subject.graph.pages <= SMALL:
             for number, (key, job) in enumerate(missing.items()):
                 self._done[key] = self._in_this_process(subject, job, number, len(missing))
         elif missing:

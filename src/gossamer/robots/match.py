@@ -100,9 +100,12 @@ def _path_start(texts: Array, at: Int, end: Int) -> Int:
     return at
 
 
-@allocating
+@njit
 def _is_robots_txt(texts: Array, at: Int, end: Int) -> bool:
-    return bool(end - at == len(_ROBOTS) and np.all(texts[at:end] == _ROBOTS))
+    same = end - at == len(_ROBOTS)
+    for i in range(len(_ROBOTS) if same else 0):
+        same &= texts[at + i] == _ROBOTS[i]
+    return bool(same)
 
 
 @njit
