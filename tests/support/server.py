@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 
 import brotli
+import numpy as np
 import zstandard
 
 from gossamer.webs.hostile.saying import answer, bare_deflate, chunked
@@ -64,7 +65,10 @@ ANSWERS: dict[str, bytes] = {
     "/odd-status": answer(PAGE, "799 What"),
     "/big": answer(b"<p>" + b"x" * 2_000_000),
     "/big-gzip": answer(
-        gzip.compress(bytes(i * i % 251 for i in range(2_000_000)), 1), "200 OK", "text/html", "Content-Encoding: gzip"
+        gzip.compress((np.arange(2_000_000) ** 2 % 251).astype(np.uint8).tobytes(), 1),
+        "200 OK",
+        "text/html",
+        "Content-Encoding: gzip",
     ),
     "/lf": b"HTTP/1.1 200 OK\nContent-Type: text/html\nContent-Length: %d\n\n%s" % (len(PAGE), PAGE),
     "/folded": answer(PAGE, "200 OK", "text/html", "X-Long: one\r\n  two\r\n\tthree"),
