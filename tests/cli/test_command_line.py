@@ -11,14 +11,17 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
+from gossamer.base.ending import Ending
 from gossamer.base.errors import UsageError
 from gossamer.cli import main
 from gossamer.cli.contact import user_settings
 from gossamer.collection import layout, lock, manifest
 from gossamer.collection.layout import shard_folder
+from gossamer.crawl.run import _Signals
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import Crawling, Ended, Served, alive, children, command_line, gossamer, serve
@@ -30,6 +33,14 @@ pytestmark = pytest.mark.slow
 WEB = DemoWeb(seed=41, sites=12, pages=240, largest=40, errors=0, busy=0, delays=0, unavailable=0, slow=0)
 SLOW = ("--set", "harvester.wait=300ms", "--set", "harvester.wait_large=300ms")
 """So that a crawl lasts until it is stopped."""
+SLOWLY_SCORED = """
+from gossamer.base.process import Process
+from gossamer.manager.scores import schedule
+schedule.Process = lambda *a: Process("timeit", ["-n", "1", "-r", "1", "import time; time.sleep(600)"], b"", a[3])
+from gossamer.cli import main
+main()
+"""
+"""The command line, with link scores that take long."""
 
 
 @pytest.fixture(scope="module")
@@ -239,6 +250,51 @@ def test_ctrl_c_stops_cleanly_even_during_sealing(served: Served, folder: Path) 
     assert not any(map(alive, processes))
     assert list(shard_folder(folder).glob("image/*/meta.json")), "a clean stop leaves an image"
     expect_resume(served, folder, [e.encode() for e in committed(folder)])
+
+
+def test_ctrl_c_while_the_crawl_finishes_leaves_out_link_scores(served: Served, folder: Path) -> None:
+    """A stop by `gossamer stop` waits for the scores; a Ctrl-C then gives them up, and the rest is as ever."""
+
+    def scorers() -> list[int]:
+        return [pid for pid in children(crawling.pid) if "timeit" in command_line(pid)]
+
+    with served.begin(folder, *SLOW, program=SLOWLY_SCORED) as crawling:
+        assert committed_once(crawling)
+        crawling.signal(signal.SIGTERM)
+        assert crawling.wait_for(scorers)
+        computing = scorers()
+        crawling.signal(signal.SIGINT, group=True)
+        ended = crawling.ended()
+    assert ended.code == 130, ended.errors
+    assert ended.figures["ending"] == "stopped on request"
+    assert "finishing without new link scores" in ended.errors
+    assert "Traceback" not in ended.errors
+    assert not any(map(alive, computing))
+    shard = shard_folder(folder)
+    assert not list(shard.glob("scores/*"))
+    assert list(shard.glob("image/*/meta.json")), "a clean stop leaves an image"
+    assert gossamer("verify", folder).code == 0
+
+
+def test_signals_while_the_crawl_finishes() -> None:
+    class Stopped:
+        stop = None
+
+        class bell:
+            ring = staticmethod(lambda: None)
+
+    crawl, said = Stopped(), list[str]()
+    with _Signals(cast(Any, crawl), said.append) as signals:
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert crawl.stop is Ending.STOPPED
+        assert (signals.interrupted, signals.hurried()) == (False, False)
+        signals.finishing = True
+        os.kill(os.getpid(), signal.SIGINT)
+        assert (signals.interrupted, signals.hurried(), signals.hurried(), len(said)) == (True, True, True, 1)
+        os.kill(os.getpid(), signal.SIGTERM)
+        with pytest.raises(KeyboardInterrupt):
+            os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
 
 
 def test_stop_and_status_find_the_crawl(served: Served, folder: Path) -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import errno
 import json
+import random
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -14,22 +16,27 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import Outcome
 from gossamer.collection import image, manifest, merging
-from gossamer.collection.layout import MERGED, SETTINGS, TABLES, shard_folder
+from gossamer.collection.last_bodies import last_bodies
+from gossamer.collection.layout import MERGED, SETTINGS, TABLES, merged_away, read_segment, shard_folder
 from gossamer.collection.manifest import Manifest
 from gossamer.collection.merging import unnamed
 from gossamer.collection.recovery import recover
 from gossamer.config import dump
 from gossamer.config.settings import Settings
 from gossamer.crawl import imager
+from gossamer.laboratory.collection_graph import collected, known_urls
 from gossamer.read.compact import background
 from gossamer.read.compact.background import choose, merged
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.read.verify.verify import verify
 from gossamer.webs.simulated import Reply
+from tests.crawl.test_powercut import each_segment_once, scratch
 from tests.support.machine import Machine
+from tests.support.powercut import Disk, Loss, read_recordings
 from tests.support.world import Sealed, World, merge_here, state_of
 
+__all__ = ["each_segment_once", "scratch"]
 A = "http://a.example/"
 NIGHT = (
     "harvester.quiet_hours=00:02-24:00 UTC",
@@ -189,6 +196,122 @@ def test_a_kill_of_a_merge_loses_nothing(tmp_path: Path, monkeypatch: pytest.Mon
     assert visits(tmp_path / "c")[: len(before)] == before
     assert len(lines_of(shard)) < FANOUT
     assert verify(tmp_path / "c").findings == []
+
+
+def merge_in(folder: Path) -> manifest.Contents:
+    """Merges the segments of a collection that has as many as are merged; returns what its manifest was before."""
+    contents, world = manifest.read(shard_folder(folder)), world_in(folder)
+    world.clock.advance(5_000.0)
+    world.run(turns=6, clean=False)
+    assert len(manifest.read(shard_folder(folder)).segments) < len(contents.segments)
+    return contents
+
+
+def test_graphs_and_bodies_of_an_older_manifest_are_read_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = tmp_path / "c"
+    shard = sealed_in(folder, FANOUT)
+    bodies, graph = last_bodies(shard, 1_000).tobytes(), collected(folder, known=True)
+    urls, contents = known_urls(folder, graph.page), merge_in(folder)
+    monkeypatch.setattr(manifest, "read", lambda shard: contents)
+    for path in (shard / "graph").iterdir():
+        path.unlink()
+    assert last_bodies(shard, 1_000).tobytes() == bodies != b""
+    again = collected(folder, known=True)
+    assert again.graph.links.targets.tolist() == graph.graph.links.targets.tolist()
+    assert known_urls(folder, again.page) == urls
+    assert {A, A + "1"} <= set(urls)
+
+
+def test_a_file_that_is_moved_while_it_is_read_is_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "visits" / "000000000001.parquet"
+    moved = merged_away(path)
+    path.parent.mkdir()
+    moved.parent.mkdir(parents=True)
+    path.write_bytes(b"rows")
+
+    def read(place: Path) -> bytes:
+        if place == path:
+            path.rename(moved)
+        return place.read_bytes()
+
+    assert read_segment(path, read) == b"rows"
+    moved.unlink()
+    with pytest.raises(FileNotFoundError):
+        read_segment(path, Path.read_bytes)
+
+
+def test_a_query_that_runs_during_a_merge_reads_on(tmp_path: Path) -> None:
+    folder = tmp_path / "c"
+    sealed_in(folder, FANOUT)
+    before, database = visits(folder), Database(find(folder), Settings())
+    really = database._begin
+
+    def merged_meanwhile(statement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        merge_in(folder)
+        return really(statement)
+
+    database._begin = merged_meanwhile  # type: ignore[method-assign]
+    assert list(database.stream("select number, page, outcome from stored.visits order by tick, number")) == before
+
+
+@pytest.mark.usefixtures("each_segment_once")
+def test_a_power_cut_of_a_crawl_that_merges_loses_nothing(
+    tmp_path: Path, scratch: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each change of a name in a merge and in the clean-up after it, and one in ten of the other operations meanwhile,
+    is the last one before a cut."""
+    root, tape, left = tmp_path / "root", tmp_path / "tape", scratch / "left"
+    root.mkdir()
+    tape.mkdir()
+    shard = sealed_in(root / "c", FANOUT)
+    before, model = [e.encode() for e in recover(shard).effects()], Disk(root)
+    monkeypatch.setattr(merging, "GRACE", 1.0)
+    monkeypatch.setenv("GOSSAMER_RECORD", str(tape))
+    world = world_in(root / "c")
+    world.clock.advance(5_000.0)
+    world.run(turns=40, commit=True, clean=False)
+    monkeypatch.delenv("GOSSAMER_RECORD")
+    after = [e.encode() for e in recover(shard).effects()]
+    assert len(after) > len(before)
+    assert not list(shard.glob("merged/old/*/*"))
+    operations = [o for o in read_recordings(tape, root) if not o.path.endswith("/lock")]
+    assert sum(o.kind == "rename" and "/merged/" in f"{o.path} {o.to}" for o in operations) > 2 * FANOUT
+    segments, rng = set[int](), random.Random(1)
+    for number, operation in enumerate(operations):
+        model.apply(operation)
+        if operation.kind not in ("rename", "remove") and number % 10:
+            continue
+        shutil.rmtree(left, ignore_errors=True)
+        model.leave(left, (Loss.DROPPED, Loss.MIXED)[number // 10 % 2], rng)
+        found = recover(shard_folder(left / "c"))
+        assert found.warnings == []
+        effects = [e.encode() for e in found.effects()]
+        assert len(before) <= len(effects)
+        assert effects == after[: len(effects)]
+        segments.add(len(lines_of(shard_folder(left / "c"))))
+    assert {1, FANOUT} <= segments, "before and after the merge"
+    world_in(left / "c").run(turns=8)
+    assert verify(left / "c").findings == []
+
+
+def test_merging_writes_nothing_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever lies in `merged`, links too: nothing outside the collection is written, moved or removed."""
+    outside, folder = tmp_path / "outside", tmp_path / "c"
+    outside.mkdir()
+    (outside / "000000000001.parquet").write_bytes(b"mine")
+    shard = sealed_in(folder, FANOUT)
+    old = shard / MERGED / "old"
+    old.mkdir(parents=True)
+    (old / "visits").mkdir()
+    (old / "visits" / "x.parquet").symlink_to(outside / "000000000001.parquet")
+    (old / "mine").symlink_to(outside)
+    monkeypatch.setattr(merging, "GRACE", 1.0)
+    before = visits(folder)
+    merge_in(folder)
+    world_in(folder).run(turns=40)
+    assert {path.name: path.read_bytes() for path in outside.iterdir()} == {"000000000001.parquet": b"mine"}
+    assert visits(folder)[: len(before)] == before
+    assert {path.name for path in tmp_path.iterdir()} == {"outside", "c"}
 
 
 def test_an_image_that_is_made_meanwhile_is_not_crossed(tmp_path: Path) -> None:

@@ -24,6 +24,8 @@ from gossamer.crawl.orders import Carried, Inbox, add, again, carry_out
 from gossamer.desk import snapshot
 from gossamer.observe.listener import Listener
 from gossamer.observe.socket import ENDING
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
 from gossamer.read.steer import deliver as delivery
 from gossamer.read.steer.add import Answered, answers
 from gossamer.read.steer.add import add as add_by_socket
@@ -33,7 +35,7 @@ from gossamer.read.steer.deliver import deliver
 from gossamer.robots import Rules
 from gossamer.seeder.seeds import read_seeds
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
-from tests.support.world import World, at_processor_speed, seal_here, state_of
+from tests.support.world import World, at_processor_speed, impolite, seal_here, state_of
 
 ROOT = "http://a.example/"
 NEW = "http://b.example/"
@@ -103,6 +105,56 @@ def test_a_page_that_the_settings_exclude_is_opened_by_add_and_not_by_again(tmp_
         assert add(crawl, read_seeds([deep], (), world.settings.seeder)) == Carried(opened=1)
         crawl.run()
     assert asked(world, deep) == 1
+
+
+def test_added_pages_are_the_next_of_their_site(tmp_path: Path) -> None:
+    """Also while connections are few, and all sites have work: but never before its time."""
+    sites = [f"http://s{i}.example/" for i in range(4)]
+    web = {site: Reply(links=[f"{site}{i}" for i in range(50)], digest=1 + n) for n, site in enumerate(sites)}
+    web |= {f"{site}{i}": Reply(digest=100 * n + i) for n, site in enumerate(sites) for i in range(50)}
+    web[f"{sites[1]}late"] = Reply(digest=7)
+    known = f"{sites[0]}49"
+    world = World(tmp_path / "c", web, (*CHANGES, "harvester.connections=2", "manager.policy=breadth-first"))
+    world.run(sites, turns=60)
+    assert asked(world, known) == 0
+    with opened(world) as crawl:
+        for _ in range(20):
+            crawl.turn()
+        before = len(world.asked)
+        add(crawl, read_seeds([known, f"{sites[1]}late"], (), world.settings.seeder))
+        while not (asked(world, known) and asked(world, f"{sites[1]}late")):
+            crawl.turn()
+        since = [each.url for each in world.asked[before:]]
+    assert [url for url in since if url.startswith(sites[0])] == [known]
+    assert [url for url in since if url.startswith(sites[1])] == [f"{sites[1]}late"]
+    assert len([url for url in since if url.startswith(sites[2])]) <= 3
+    assert impolite(world.asked, 15.0, 1.0) == []
+
+
+def test_an_order_brings_a_retry_forward_and_never_before_the_site_may_be_asked(tmp_path: Path) -> None:
+    busy, slow = "http://busy.example/", "http://slow.example/"
+    web = {
+        busy: Reply(outcome=Outcome.SERVER_ERROR, status=503, retry_after=5_000.0),
+        slow: Reply(outcome=Outcome.SERVER_ERROR, status=500),
+    }
+    world = World(tmp_path / "c", web, (*CHANGES, "harvester.retry=30min"))
+    pages = world.run([busy, slow], seconds=100.0).pages
+    assert {pages[url][0] for url in (busy, slow)} == {State.WAITING}
+    begun = world.clock.monotonic()
+    with opened(world) as crawl:
+        assert add(crawl, read_seeds([busy, slow], (), world.settings.seeder)) == Carried(opened=2)
+        assert again(crawl, [0, 1]) == Carried(open=2)
+        assert state_of(crawl.desk)["page.state"] == [State.PENDING] * 2
+        crawl.store.commit()
+    rows = Database(find(world.folder, fresh=True), world.settings).query("select state from pages").rows
+    assert [row[0] for row in rows] == ["pending"] * 2
+    pages = world.run(seconds=6_000.0, patience=10_000.0).pages
+    first, second = (next(a for a in world.asked if a.url == url and a.start > begun) for url in (busy, slow))
+    assert second.start < begun + 300 < 1_800
+    assert first.start >= 5_000.0, "its Retry-After"
+    assert impolite(world.asked, 15.0, 1.0) == []
+    rows = Database(find(world.folder, fresh=True), world.settings).query("select state from pages order by page").rows
+    assert [str(row[0]) for row in rows] == [state.name.lower() for state, _, _ in pages.values()]
 
 
 ORDER = st.sets(st.integers(0, 3), min_size=1), st.sets(st.sampled_from([*PAGES, NEW]), min_size=1)

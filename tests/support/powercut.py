@@ -8,7 +8,8 @@
 The model guarantees only this: a sync of a file keeps every byte whose write had ended before the sync began; a sync of
 a folder keeps the names in it. Everything else may be there, be missing, or be there in part. Writes to a file may be
 lost out of order (zeros remain in between); changes of names in one folder are kept or lost in their order,
-independently of other folders. A file whose name was not synced is lost, even if its bytes were synced.
+independently of other folders: a file that was moved to another folder may be in both, or in none. A file whose name
+was not synced is lost, even if its bytes were synced.
 """
 
 from __future__ import annotations
@@ -152,8 +153,9 @@ class Disk:
                 folder.change(_Naming(operation.end, name, None))
             case "rename":
                 target, new = self._folder(operation.to)
-                assert target is folder, "names move within one folder"
-                folder.change(_Naming(operation.end, new, node, name))
+                target.change(_Naming(operation.end, new, node, name if target is folder else ""))
+                if target is not folder:
+                    folder.change(_Naming(operation.end, name, None))
             case "write" | "truncate":
                 assert isinstance(node, _File), operation.path
                 cut = operation.kind == "truncate"

@@ -14,11 +14,12 @@ relative to the shard's folder, with forward slashes.
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
-from typing import Final
+from typing import Final, TypeVar
 
 from gossamer.base import disk
-from gossamer.base.errors import UsageError
+from gossamer.base.errors import StorageError, UsageError
 
 FORMAT: Final = 1
 """Version of all formats in the folder. It changes only if old versions would misread new files."""
@@ -52,6 +53,7 @@ MERGED: Final = "merged"
 FOLDERS: Final = (JOURNAL, *TABLES, INDEX, URLS, VERSIONS, ARCHIVE)
 """Folders of a shard, in addition to `IMAGES` and caches."""
 
+_T = TypeVar("_T")
 _ARCHIVE_NAME: Final = re.compile(r"(\d{6})\.warc\.gz")
 _JOURNAL_NAME: Final = re.compile(r"(\d{12})\.log")
 
@@ -104,6 +106,17 @@ def merged_away(path: Path) -> Path:
 def located(path: Path) -> Path:
     """Where a file of a segment is now: a crawl that runs may have merged the segment since the manifest was read."""
     return path if path.exists() or not (moved := merged_away(path)).exists() else moved
+
+
+def read_segment(path: Path, read: Callable[[Path], _T]) -> _T:
+    """What `read` returns for a file of a segment, wherever it is: it may also be moved while it is read."""
+    place = located(path)
+    try:
+        return read(place)
+    except (OSError, StorageError):
+        if (now := located(path)) == place:
+            raise
+        return read(now)
 
 
 def index_name(number: int) -> str:

@@ -56,7 +56,7 @@ class Merging:
         self._thread, self._merger = thread, merger
         self.may_begin = True
         """There is memory for it."""
-        folders = [shard / name for name in (*TABLES, INDEX) if (shard / name).exists()]
+        folders = [shard / name for name in (*TABLES, INDEX, MERGED) if (shard / name).exists()]
         self._one_disk = {folder.stat().st_dev for folder in folders} <= {shard.stat().st_dev}
         self.notes: list[str] = []
         self._next = max(0, FANOUT - len(manifest.contents.segments))
@@ -66,7 +66,7 @@ class Merging:
         self._finishing: Future[None] | None = None
         self._removed: list[tuple[float, list[Path]]] = [
             (0.0, [*unnamed(shard, manifest.contents), shard / MERGED / "new"]),
-            (self._now() + GRACE, list((shard / MERGED).glob("old/*/*"))),
+            (self._now() + GRACE, _old(shard)),
         ]
 
     def _now(self) -> float:
@@ -141,6 +141,11 @@ def unnamed(shard: Path, contents: Contents) -> list[Path]:
     last = max(contents.segments, default=0)
     paths = [path for name in (*TABLES, INDEX) for path in (shard / name).glob("*") if path.is_file()]
     return [path for path in paths if path not in named and _number(path) <= last]
+
+
+def _old(shard: Path) -> list[Path]:
+    """Files of merged segments that an earlier run left. Links to folders are not followed: they are not ours."""
+    return [path for path in (shard / MERGED).glob("old/*/*") if not path.parent.is_symlink()]
 
 
 def _number(path: Path) -> float:

@@ -30,7 +30,7 @@ from gossamer.seeder.seeds import Seeds, read_seeds
 Said = dict[str, Any]
 PATIENCE: Final = 50.0
 """Seconds that a client waits for its order, at most: the loop may be stopping."""
-_DONE, _EXCLUDED, _ROBOTS = int(State.DONE), int(State.EXCLUDED), int(Reason.ROBOTS)
+_DONE, _EXCLUDED, _WAITING, _ROBOTS = int(State.DONE), int(State.EXCLUDED), int(State.WAITING), int(Reason.ROBOTS)
 
 
 class Carried(NamedTuple):
@@ -38,7 +38,7 @@ class Carried(NamedTuple):
 
     new: int = 0
     opened: int = 0
-    """They had ended, or were excluded, and are requested again."""
+    """They had ended, waited for their next try, or were excluded, and are requested again."""
     open: int = 0
     """They were to be requested anyway."""
     forbidden: int = 0
@@ -55,15 +55,18 @@ class Carried(NamedTuple):
 
 
 def add(crawl: Crawl, seeds: Seeds) -> Carried:
-    """Plants seeds. Those that are known are requested again."""
+    """Plants seeds. Those that are known are requested again. All of them go before other pages of their sites."""
     desk = crawl.desk
     texts = [(desk.scope.canonical(url, None) or url).encode() for url in seeds.urls]
-    pages = desk.columns.known.find(np.array([urls.fingerprint(text, desk.seed) for text in texts], np.uint64))
+    keys = np.array([urls.fingerprint(text, desk.seed) for text in texts], np.uint64)
+    pages = desk.columns.known.find(keys)
     pages = np.unique(pages[pages != NONE])
     shut = pages[desk.columns.page.state[pages] == _EXCLUDED]
     planted = crawl.plant(list(seeds.urls))
     freed = int((desk.columns.page.state[shut] != _EXCLUDED).sum())
     asked = again(crawl, pages)
+    found = desk.columns.known.find(keys)
+    crawl.planner.want(found[found != NONE].tolist())
     return asked._replace(
         new=planted.new,
         opened=asked.opened + freed,
@@ -74,22 +77,29 @@ def add(crawl: Crawl, seeds: Seeds) -> Carried:
 
 
 def again(crawl: Crawl, numbers: Sequence[int] | Array) -> Carried:
-    """Opens pages that are done, unless robots.txt forbids them."""
+    """Opens pages that are done, unless robots.txt forbids them, and those that wait for their next try. When a site
+    may be requested is as before: its back-off holds, and the Retry-After that it sent."""
     columns = crawl.desk.columns.page
     given = np.unique(np.asarray(numbers, np.int64))
     pages = given[(given >= 0) & (given < columns.count)]
     state, reason = columns.state[pages], columns.reason[pages]
-    done, shut = state == _DONE, state == _EXCLUDED
-    ends = pages[done & (reason == 0)].tolist()
+    done, shut, waits = state == _DONE, state == _EXCLUDED, state == _WAITING
+    ends, tried = pages[done & (reason == 0)].tolist(), pages[waits].tolist()
     crawl.judge_again([Verdict(page, State.PENDING, Reason.NONE, VerdictFlag.AGAIN) for page in ends])
+    crawl.judge_again([verdict for page in tried for verdict in _without_its_wait(page)])
     by_robots = (shut & (reason == _ROBOTS)) | (done & (reason != 0))
     return Carried(
-        opened=len(ends),
-        open=int((~done & ~shut).sum()),
+        opened=len(ends) + len(tried),
+        open=int((~done & ~shut & ~waits).sum()),
         forbidden=int(by_robots.sum()),
         excluded=int((shut & ~by_robots).sum()),
         unusable=len(given) - len(pages),
     )
+
+
+def _without_its_wait(page: int) -> tuple[Verdict, Verdict]:
+    """Makes a page pending that waits for its next try. Of two verdicts of a tick, the one that opens counts."""
+    return Verdict(page, State.EXCLUDED, Reason.REJECTED, 0), Verdict(page, State.PENDING, Reason.NONE, 0)
 
 
 def carry_out(crawl: Crawl) -> tuple[Orders, Carried]:

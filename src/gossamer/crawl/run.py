@@ -5,11 +5,11 @@ from __future__ import annotations
 import gc
 import signal
 import time
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable
+from contextlib import ExitStack
 from dataclasses import replace
 from types import FrameType
-from typing import Final
+from typing import Final, Self
 
 from gossamer.base import descriptors
 from gossamer.base.clock import EARLIEST, RealClock
@@ -117,25 +117,30 @@ class _Session:
         """Crawls, stops cleanly, and reports."""
         m, watch = self._m, self._watch
         self._begin()
-        interrupted: list[int] = []
-        with _signals(m.crawl, interrupted):
+        with _Signals(m.crawl, self._voice.say) as signals:
             ending = m.crawl.run(watch.turn, watch.stopping)
-        crawling = watch.statistics()
-        for each in (m.listener, m.imager, m.web):
-            each.close()
-        frugal = ending is Ending.MEMORY
-        if not frugal:
-            watch.score_at_end()
-        self._voice.doing("writing the image")
-        dumped = snapshot.dump(m.desk, m.store.ends())
-        m.store.finish(*dumped, seal=not frugal)
+            signals.finishing = True
+            crawling = watch.statistics()
+            self._finish(signals, frugal=ending is Ending.MEMORY)
         watch.meter.look(m.clock.wall())
         ended = Ended(ending.value, waits_until(m.desk, m.clock.wall()))
         final = replace(watch.statistics(), ended=ended)
         write_status(m.store.shard, final.to_json())
         m.crawl.planner.write_history()
         self._voice.event("stop", ending=ending.value, visits=final.requests.visits, stored=final.requests.stored)
-        return Report(final, ending, bool(interrupted), str(self._request.folder), crawling)
+        return Report(final, ending, signals.interrupted, str(self._request.folder), crawling)
+
+    def _finish(self, signals: _Signals, frugal: bool) -> None:
+        """Makes what a quick start and readers want. What takes long is left to the next run if memory is scarce
+        (`frugal`), or the user is in a hurry."""
+        m = self._m
+        for each in (m.listener, m.imager, m.web):
+            each.close()
+        if not frugal and not signals.hurried():
+            self._watch.score_at_end(signals.hurried)
+        self._voice.doing("writing the image")
+        dumped = snapshot.dump(m.desk, m.store.ends())
+        m.store.finish(*dumped, seal=not frugal and not signals.hurried())
 
     def _begin(self) -> None:
         m, watch, say = self._m, self._watch, self._voice.say
@@ -252,22 +257,40 @@ def _payloads(store: Store, resumed: bool, stack: ExitStack) -> Payloads:
     return payloads
 
 
-@contextmanager
-def _signals(crawl: Crawl, interrupted: list[int]) -> Iterator[None]:
-    """Ctrl-C, `gossamer stop` and the end of the terminal end the crawl cleanly."""
+class _Signals:
+    """Ctrl-C, `gossamer stop` and the end of the terminal end the crawl cleanly. One that comes while the crawl
+    finishes makes it leave out what can be made later; another Ctrl-C then ends it at once, like a kill."""
 
-    def ask(number: int, _: FrameType | None) -> None:
-        crawl.stop = Ending.STOPPED
-        crawl.bell.ring()
-        if number == signal.SIGINT:
-            interrupted.append(number)
+    def __init__(self, crawl: Crawl, say: Callable[[str], None]) -> None:
+        self._crawl, self._say = crawl, say
+        self.interrupted = self.finishing = False
+        """By Ctrl-C; and whether the loop has ended."""
+        self._hurry = self._said = False
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
+            numbers.append(signal.SIGHUP)
+        self._before = {number: signal.signal(number, self._ask) for number in numbers}
 
-    numbers = [signal.SIGINT, signal.SIGTERM]
-    if signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN:  # nohup
-        numbers.append(signal.SIGHUP)
-    before = {number: signal.signal(number, ask) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
+    def _ask(self, number: int, _: FrameType | None) -> None:
+        self.interrupted |= number == signal.SIGINT
+        if not self.finishing:
+            self._crawl.stop = Ending.STOPPED
+            self._crawl.bell.ring()
+        elif self._hurry and number == signal.SIGINT:
+            raise KeyboardInterrupt
+        else:
+            self._hurry = True
+
+    def hurried(self) -> bool:
+        """Whether one came while the crawl finishes. It says so here, and not amid another line."""
+        if self._hurry and not self._said:
+            self._said = True
+            self._say("finishing without new link scores: the next run makes them. Nothing that was fetched is lost")
+        return self._hurry
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for number, handler in self._before.items():
             signal.signal(number, handler)

@@ -246,17 +246,24 @@ class Watch:
         if self._m.web.open:
             self._voice.doing(f"stopping: waiting for {plural(self._m.web.open, 'answer')}, {GRACE:.0f} s at most")
 
-    def score_at_end(self) -> None:
+    def score_at_end(self, hurried: Callable[[], bool]) -> None:
         """Computes link scores once more, from everything that was fetched, if that does not cost too much; then the
-        value of the index."""
+        value of the index. If the user is `hurried`, they are given up."""
         m = self._m
+
+        def look() -> None:
+            self._check_memory()
+            if hurried():
+                m.scorer.give_up()
+
         self._voice.doing("sealing what was fetched")
         m.store.commit(rotate=True)
         m.store.seal_all()
-        self._check_memory()
-        self._announce_kernels()
-        self._voice.doing("computing link scores")
-        m.scorer.finish(m.desk[Account].visits, self._processor(), self._check_memory)
+        look()
+        if not hurried():
+            self._announce_kernels()
+            self._voice.doing("computing link scores")
+            m.scorer.finish(m.desk[Account].visits, self._processor(), look)
         self._poll_scores()
         m.scorer.close()
         self._pass_warnings_on()

@@ -1,16 +1,17 @@
 """Decides when to plan, and takes finished plans over. A background thread makes the plan; it writes no columns.
 
 The next plan is begun when something has changed and the sites left in the current plan can no longer keep the
-connections busy, but not sooner than ten times the last plan's duration after it (BUbiNG's rule for its sieve). The
-duration of the first plan of a process does not count: it may include compiling the kernels. When fewer requests are in
-flight than `harvester.least_connections`, the current plan ends even if its sites have work left, and sooner: after
-five times its duration (4.4). If all sites that have pages have work already, a plan is made once per `RENEW`. A new
-plan replaces the old plan: pages that were not requested go back, and nothing is counted against them.
+connections busy, or pages were wanted (`wanted.py`), but not sooner than ten times the last plan's duration after it
+(BUbiNG's rule for its sieve; five times, for wanted pages). The duration of the first plan of a process does not
+count: it may include compiling the kernels. When fewer requests are in flight than `harvester.least_connections`, the
+current plan ends even if its sites have work left, and sooner: after five times its duration (4.4). If all sites that
+have pages have work already, a plan is made once per `RENEW`. A new plan replaces the old plan: pages that were not
+requested go back, and nothing is counted against them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple
 
@@ -32,6 +33,7 @@ from gossamer.manager.revisits.habits import Habits
 from gossamer.manager.scans import find_unjudged
 from gossamer.manager.steer import Steering
 from gossamer.manager.value import TOTAL, Value
+from gossamer.manager.wanted import Wanted, put_first
 
 PAUSE: Final = 0.25
 """Minimum seconds between plans."""
@@ -77,17 +79,20 @@ class Planner:
         self._steering = Steering(desk.settings.manager.new_share) if self.value.continuous else None
         self._thread = ThreadPoolExecutor(1, "plan")
         self._running: Future[tuple[Plan, Past, Unjudged]] | None = None
-        self._from = 0.0, 0.0
+        self._wanted, self._from = Wanted(), (0.0, 0.0)
         """Monotonic times before which no plan is begun: usually, and while few requests are in flight."""
         self._renewed = -np.inf
         self._declined = False
         """What has changed so far is not worth a plan before `RENEW` has passed."""
         self.stale = True
         """Something has changed since the last plan was begun."""
-        self.longest = 0.0
-        """Duration of the longest plan, in seconds."""
         self._history = read_history(store.shard)
         self.made = Made()
+
+    def want(self, pages: Iterable[int]) -> None:
+        """Pages that the user has asked for: they go first."""
+        self._wanted.add(pages)
+        self.outdate()
 
     def outdate(self) -> None:
         """Notes that something has changed: a new plan may be worthwhile."""
@@ -103,6 +108,8 @@ class Planner:
         its end rings; -inf if the next turn will `wait` for it."""
         if self._running is not None:
             return -np.inf if wait else np.inf
+        if self._wanted.pressing:
+            return self._from[True]
         return max(self._from[self._few(in_flight)], self._renewed + RENEW if self._declined else -np.inf)
 
     def begin(self, now: float, wall: float, busy_sites: Callable[[float], int], in_flight: int) -> None:
@@ -113,14 +120,16 @@ class Planner:
             return
         self._from = now + PAUSE, now + PAUSE
         busy = busy_sites(now + self._horizon)
-        if not self._few(in_flight) and busy >= self._desk.settings.harvester.connections:
+        pressing = self._wanted.pressing
+        if not pressing and not self._few(in_flight) and busy >= self._desk.settings.harvester.connections:
             return
-        self._declined = now < self._renewed + RENEW and self._open_sites(wall) <= busy
+        self._declined = not pressing and now < self._renewed + RENEW and self._open_sites(wall) <= busy
         if not self._declined:
             self.stale = False
             self._renewed = now
             self._steer()
-            self._running = self._thread.submit(self._make, wall)
+            wanted = self._wanted.now(self._desk.columns, wall + self._horizon)
+            self._running = self._thread.submit(self._make, wall, wanted)
             self._running.add_done_callback(lambda _: self._ring())
 
     def take(self, now: float, wait: bool = False) -> tuple[Plan, list[Verdict]] | None:
@@ -131,7 +140,6 @@ class Planner:
         self._running = None
         usual = PAUSE if wait or self.made.plan is None else max(PAUSE, 10 * plan.seconds)
         self._from = now + usual, now + max(PAUSE, 5 * plan.seconds)
-        self.longest = max(self.longest, plan.seconds)
         self.made = Made(plan, past.made)
         self._history.add(past)
         return plan, self._judge(unjudged)
@@ -182,13 +190,13 @@ class Planner:
             due = (0, 0) if plan is None else (plan.candidates - plan.again, plan.again)
             self._steering.heed(self._requests(), *due)
 
-    def _make(self, wall: float) -> tuple[Plan, Past, Unjudged]:
+    def _make(self, wall: float, wanted: U32) -> tuple[Plan, Past, Unjudged]:
         desk, manager = self._desk, self._desk.settings.manager
         known, site = desk.columns.page.count, desk.columns.site
         used = slice(0, site.count)
         aside = np.flatnonzero(is_suspended(site.refused[used], site.next[used], wall + self._horizon))
         limits = manager.batch_size, manager.batch_per_site
-        plan = self._plan(wall, *limits, self._horizon, self._steering)
+        plan = put_first(self._plan(wall, *limits, self._horizon, self._steering), wanted, desk.columns)
         if self._steering is not None:
             desk.columns.habits[SCALE] = plan.scale
             desk[Habits].measure(wall)

@@ -29,7 +29,7 @@ from gossamer.collection import cdx
 from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import Kind
-from gossamer.collection.layout import ARCHIVE, index_name, journal_path, located, table_name
+from gossamer.collection.layout import ARCHIVE, index_name, journal_path, read_segment, table_name
 from gossamer.collection.manifest import Contents, Line, read
 from gossamer.collection.tables import segments
 
@@ -126,9 +126,8 @@ def effects_of(line: Line, shard: Path, shard_number: int) -> Iterator[Effects]:
 
 def read_file(path: Path, checksum: str) -> pa.Table:
     """Reads a table of a segment; GossamerError if the file is not what was written."""
-    path = located(path)
     with disk.naming("read", path):
-        data = path.read_bytes()
+        data = read_segment(path, Path.read_bytes)
     if xxhash.xxh3_64_hexdigest(data) != checksum:
         raise GossamerError(
             f"{path} is damaged: its checksum differs from the one in the manifest", "Restore it from a backup."

@@ -25,7 +25,7 @@ from gossamer.base.model import NONE, Ask, Outcome, PageFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, TRANSIENT
 from gossamer.collection import manifest
 from gossamer.collection.checked import Checked
-from gossamer.collection.layout import located
+from gossamer.collection.layout import read_segment
 from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.rank.rows import MappedRows, encode, open_rows
 
@@ -147,7 +147,11 @@ def read_table(shard: Path, table: str, line: manifest.Line, columns: tuple[str,
     if name is None:
         return None
     words: Any = [c for c in columns if c in ("ask", "outcome", "tag")]
-    file, path = line["files"][name], located(shard / name)
-    Checked(shard).require(path, file["bytes"], file["checksum"])
-    with disk.naming("read", path):
-        return pq.read_table(path, columns=list(columns), read_dictionary=words, use_threads=False)
+    file = line["files"][name]
+
+    def read(path: Path) -> pa.Table:
+        Checked(shard).require(path, file["bytes"], file["checksum"])
+        with disk.naming("read", path):
+            return pq.read_table(path, columns=list(columns), read_dictionary=words, use_threads=False)
+
+    return read_segment(shard / name, read)

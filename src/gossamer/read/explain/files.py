@@ -10,6 +10,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -28,7 +29,7 @@ from gossamer.collection.checked import Checked
 from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import Kind, Mark
-from gossamer.collection.layout import URL_FILE, journal_files, located
+from gossamer.collection.layout import URL_FILE, journal_files, read_segment
 from gossamer.collection.manifest import Contents
 
 LOCAL: Final = 0xFFFFFFFF
@@ -104,19 +105,20 @@ class Files:
         """Columns of a table, as pyarrow columns; None for a column that a file of an older version lacks."""
         missing = [name for name in names if (path, name) not in self._columns]
         if missing:
-            place = located(path)
-            self.checked.require(place, *self._sums[path])
-            with disk.naming("read", place):
-                place.stat()  # pyarrow's own error does not name the file
-                try:
-                    file = pq.ParquetFile(place, memory_map=True)
-                    there = [name for name in missing if name in file.schema_arrow.names]
-                    table = file.read(there, use_threads=False)
-                except pa.ArrowException as error:
-                    raise StorageError(f"{path} is damaged: {error}", "Restore it from a backup.") from error
+            table = read_segment(path, partial(self._table, missing, self._sums[path]))
             for name in missing:
-                self._columns[path, name] = table.column(name) if name in there else None
+                self._columns[path, name] = table.column(name) if name in table.column_names else None
         return [self._columns[path, name] for name in names]
+
+    def _table(self, names: Sequence[str], expected: tuple[int, str], path: Path) -> pa.Table:
+        self.checked.require(path, *expected)
+        with disk.naming("read", path):
+            path.stat()  # pyarrow's own error does not name the file
+            try:
+                file = pq.ParquetFile(path, memory_map=True)
+                return file.read([name for name in names if name in file.schema_arrow.names], use_threads=False)
+            except pa.ArrowException as error:
+                raise StorageError(f"{path} is damaged: {error}", "Restore it from a backup.") from error
 
     def numbers(self, path: Path, name: str) -> Array:
         """A column of whole numbers; NONE where it is null."""

@@ -12,7 +12,9 @@ Cost: 0.3 s to import and open; counting 10^6 visits by outcome takes another 0.
 
 from __future__ import annotations
 
+import os
 import re
+import weakref
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,14 +25,14 @@ import duckdb
 
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_sql
-from gossamer.collection.layout import merged_away
+from gossamer.collection.layout import merged_away, read_segment
 from gossamer.config import Settings
 from gossamer.desk.shown import Column, Shown
 from gossamer.rank.names import PARTS
 from gossamer.read.sql.changes import changes_view
 from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
 from gossamer.read.sql.desk_columns import aside_of, desk_table
-from gossamer.read.sql.sources import Sources, missing
+from gossamer.read.sql.sources import File, Sources, missing
 from gossamer.read.sql.statements import only_query
 from gossamer.read.sql.views import PREFERENCES_VIEW, pages_view
 
@@ -61,6 +63,9 @@ _RESTRICTED: Final = {
     "allow_persistent_secrets": False,
     "python_enable_replacements": False,  # our own variables are not tables
 }
+HELD: Final = 50
+"""Files of a table that are kept open, at most."""
+_HELD_FILE: Final = re.compile(r"/proc/self/fd/\d+")
 STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
 
 
@@ -93,7 +98,8 @@ class Database:
         self._fresh = fresh_tables(sources)
         for name, table in self._fresh.items():
             self.connection.register(f"fresh_{name}", table)
-        self._settings = settings
+        self._settings, self._held = settings, dict[Path, int]()
+        weakref.finalize(self, _close_all, self._held)
         self._made, self._made_stored = set[str](), dict[str, str]()
 
     def _close(self, spilled: Path | None) -> None:
@@ -132,7 +138,8 @@ class Database:
             self._make_stored(name)
 
     def _make_stored(self, name: str) -> None:
-        """Creates the view, also once more if files of it were merged meanwhile and have moved."""
+        """Creates the view, also once more if files of it were merged meanwhile and have moved. A query that runs reads
+        on: the newest files, which are merged next, are open, and stay so."""
         if name in self._views and self._made_stored.get(name) != (made := self._stored(name)):
             self._sources.check(name)
             self._made_stored[name] = made
@@ -152,12 +159,24 @@ class Database:
         columns = [c for c in self._views[name].columns if c.stored]
         empty = ", ".join(f'null::{_ZONED if c.type == _TIME else c.type} as "{c.name}"' for c in columns)
         parts = [f"select {empty} where false"]
-        files = [for_sql(str(f.path)) for f in self._sources.table(name)]
+        found = self._sources.table(name)
+        files = [for_sql(str(f.path)) for f in found[:-HELD]]
+        files += [for_sql(f"/proc/self/fd/{self._descriptor(f)}") for f in found[-HELD:]]
         if files:
             parts.append(f"select * from read_parquet([{', '.join(files)}], union_by_name = true)")
         if name in self._fresh:
             parts.append(f"select * from fresh_{name}")
         return f"select {', '.join(map(_typed, columns))} from ({' union all by name '.join(parts)})"
+
+    def _descriptor(self, file: File) -> int:
+        if file.place not in self._held:
+            try:
+                self._held[file.place] = read_segment(
+                    file.place, lambda path: os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+                )
+            except FileNotFoundError as error:
+                raise missing(file.place) from error
+        return self._held[file.place]
 
     def _select(self, name: str) -> str:
         """SQL of a view."""
@@ -253,13 +272,18 @@ class Database:
             yield from batch
 
 
+def _close_all(held: dict[Path, int]) -> None:
+    for descriptor in held.values():
+        os.close(descriptor)
+
+
 @contextmanager
 def _naming(text: str) -> Iterator[None]:
     """Translates DuckDB's errors about a query, or about the files of the collection, into our errors."""
     try:
         yield
     except duckdb.Error as error:
-        message = str(error).strip()
+        message = _HELD_FILE.sub(lambda found: os.readlink(found[0]), str(error).strip())
         of_file = ".parquet" in message and isinstance(error, duckdb.IOException | duckdb.InvalidInputException)
         if of_file or type(error) is duckdb.Error:  # the latter: its Parquet reader failed
             raise _of_file(message) from error

@@ -99,7 +99,8 @@ visited as (
     select l.*, l.v.again and t.tries < {tries} as waits from last l left join tried t on t.page = l.page
 ),
 judged as (
-    select page, arg_max(state, tick) as state, arg_max(reason, tick) as reason,
+    select page, arg_max(state, (tick, state = 'pending')) as state,
+           arg_max(reason, (tick, state = 'pending')) as reason,
            max(tick) filter (state = 'excluded') as excluded_tick,
            max(tick) filter ((judged & {VerdictFlag.AGAIN:d}) != 0) as again_tick
     from stored.verdicts group by page

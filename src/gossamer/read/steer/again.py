@@ -71,7 +71,7 @@ class Chosen(NamedTuple):
 
     ended: list[int]
     others: dict[str, int]
-    """How many are not done, by state or reason: `open` are to be requested anyway."""
+    """How many have not ended, by state or reason: `open` are to be requested anyway."""
 
 
 class Reopened(NamedTuple):
@@ -86,7 +86,7 @@ def choose(folder: Path, which: Filter) -> Chosen:
     database = Database(find(folder, fresh=True), config.load(folder / SETTINGS))
     ended, others = [], Counter[str]()
     for page, state, reason in database.query(which.sql(scope, time.time())).rows:
-        if state == "done":
+        if state in ("done", "waiting"):
             ended.append(int(page))
         else:
             others[str(reason) if state == "excluded" else "open"] += 1
