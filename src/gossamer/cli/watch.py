@@ -92,8 +92,9 @@ def _add(folder: Path, target: str, webhook: str, program: str, within: float, a
     from gossamer.collection.layout import SETTINGS
     from gossamer.read.changes.events import reading
 
-    wanted = watches.target_of(target, config.load(folder / SETTINGS).seeder)
-    _check_webhook(webhook)
+    settings = config.load(folder / SETTINGS)
+    wanted = watches.target_of(target, settings.seeder)
+    _check_webhook(webhook, settings.collection.private_webhooks)
     secret = secrets.token_hex(32) if webhook else ""
     asked = watches.Watch(0, wanted, webhook, _arguments(program), within, secret, time.time())
     with reading(folder) as events:
@@ -112,7 +113,9 @@ def _add(folder: Path, target: str, webhook: str, program: str, within: float, a
         print("  nobody is told: that needs --webhook or --command")
 
 
-def _check_webhook(url: str) -> None:
+def _check_webhook(url: str, private: bool) -> None:
+    from gossamer.web.addresses import Forbidden, literal
+
     try:
         parts = urlsplit(url)
         good = not url or (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0)
@@ -122,6 +125,10 @@ def _check_webhook(url: str) -> None:
         raise UsageError(f"--webhook {url}: not a URL of http or https", "Write a URL like https://example.org/hook.")
     if url and (parts.username or parts.password):
         raise UsageError("--webhook: a user name or password in the URL is not sent", "Put a token into its path.")
+    host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
+    if literal(host) and not private and Forbidden(False)(host):
+        cure = "If it is meant, set collection.private_webhooks = true in the crawl.toml of the collection."
+        raise UsageError(f"--webhook {url}: {parts.hostname} is a private address, and is told nothing", cure)
 
 
 def _arguments(program: str) -> tuple[str, ...]:

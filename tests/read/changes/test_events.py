@@ -11,7 +11,9 @@ from xml.etree import ElementTree
 import pytest
 from click.testing import CliRunner
 
+from gossamer.base.errors import UsageError
 from gossamer.cli import app
+from gossamer.cli.watch import _check_webhook
 from gossamer.collection import watches
 from gossamer.read.tell.message import signature
 from tests.support.changing import AFTER, BEFORE, HOST, ROOT, served
@@ -163,3 +165,12 @@ def test_bad_input_is_refused_and_adds_nothing(crawl: Crawled, arguments: list[s
     result = CliRunner().invoke(app, ["watch", str(crawl.folder), *arguments])
     assert said in str(result.exception)
     assert watches.read(crawl.folder) == before
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "[::1]:80", "localhost", "10.1.2.3"])
+def test_a_webhook_at_a_private_address_is_refused_at_once(host: str) -> None:
+    with pytest.raises(UsageError, match="is a private address"):
+        _check_webhook(f"http://{host}/x", private=False)
+    _check_webhook(f"http://{host}/x", private=True)
+    _check_webhook("http://hook.example/x", private=False)
+    _check_webhook("http://192.88.98.1/x", private=False)

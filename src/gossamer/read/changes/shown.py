@@ -119,7 +119,8 @@ article.new { --kind: var(--new); } article.changed { --kind: var(--changed); } 
 article.gone { --kind: var(--gone); } article.back { --kind: var(--back); }
 h3 { font-size: 1rem; margin: 0; overflow-wrap: anywhere; } p { margin: .15rem 0; overflow-wrap: anywhere; }
 .kind { color: var(--kind); font-weight: 700; } time { color: var(--soft); float: right; margin-left: 1rem;
-  font-variant-numeric: tabular-nums; } a { color: inherit; } .url { color: var(--soft); font-size: .875rem; }
+  font: .875rem/1.7 system-ui, sans-serif; font-variant-numeric: tabular-nums; }
+a { color: inherit; } .url { color: var(--soft); font-size: .875rem; }
 ul { list-style: none; margin: .5rem 0 0; padding: 0; font: .84rem/1.45 ui-monospace, monospace; }
 ins, del { text-decoration: none; }
 li { padding: .05rem .5rem .05rem 1.4rem; text-indent: -.9rem; white-space: pre-wrap; overflow-wrap: anywhere; }
@@ -135,6 +136,7 @@ def as_html(shown: Shown, now: float) -> Iterator[str]:
     yield f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield '<meta name="referrer" content="no-referrer">'
+    yield """<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">"""
     yield f"<style>{_STYLE}</style></head>\n<body><header><h1>{title}</h1>"
     yield f"<p>{for_html(shown.summary)}</p></header><main>"
     day = ""
@@ -144,7 +146,7 @@ def as_html(shown: Shown, now: float) -> Iterator[str]:
             day = date
             yield f"<h2>{day}</h2>"
         yield f'<article class="{event.kind}"><h3><time datetime="{iso(event.time)}">{clock[:-1]} UTC</time>'
-        yield f'<span class="kind">{for_html(head(event))}</span> {for_html(event.title)}</h3>'
+        yield f'<span class="kind">{for_html(head(event))}</span> <bdi>{for_html(event.title)}</bdi></h3>'
         yield "".join(_body(event)) + "</article>"
     yield f"</main><footer><p>{for_html(shown.cut)}</p><p>Made by Gossamer {for_html(__version__)}, {iso(now)}.</p>"
     yield "</footer></body></html>"
@@ -155,7 +157,7 @@ def _body(event: Event) -> Iterator[str]:
     url = for_html(event.url)
     yield f'<p class="url"><a href="{url}" rel="noreferrer nofollow noopener">{url}</a></p>'
     if event.target:
-        yield f"<p>now at {for_html(event.target)}</p>"
+        yield f'<p class="url">now at {for_html(event.target)}</p>'
     if event.lines is not None and event.lines.lines:
         yield "<ul>"
         for sign, line in event.lines.lines:
