@@ -278,7 +278,7 @@ def test_ctrl_c_while_the_crawl_finishes_leaves_out_link_scores(served: Served, 
 
 def test_signals_while_the_crawl_finishes() -> None:
     class Stopped:
-        stop = None
+        stop: Ending | None = None
 
         class bell:
             ring = staticmethod(lambda: None)

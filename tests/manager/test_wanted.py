@@ -70,11 +70,8 @@ def test_a_page_is_wanted_until_it_is_answered() -> None:
     columns.page.state[:3], columns.page.flags[:3] = State.PENDING, 0
     columns.site.refused[0], columns.site.next[0] = 0, 0.0
     wanted = Wanted()
-    assert not wanted.pressing
     wanted.add([2, 0, 2])
-    assert wanted.pressing
-    assert wanted.now(columns, WALL).tolist() == [2, 0]
-    assert not wanted.pressing, "a plan is begun with them"
+    assert [wanted.pressing, wanted.now(columns, WALL).tolist(), wanted.pressing] == [True, [2, 0], False]
     columns.page.flags[2] = PageFlag.ASSIGNED
     assert wanted.now(columns, WALL).tolist() == [0]
     columns.page.flags[2] = 0

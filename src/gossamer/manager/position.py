@@ -163,6 +163,11 @@ def _compare(known: Known, terms: Terms, suspended: Bools, page: int, score: np.
     return candidates, better
 
 
+def score_of(known: Known, terms: Terms, page: int) -> float:
+    """The score of one page at the time of the terms."""
+    return float(_Chunk(known, terms, page, page + 1).scores()[0])
+
+
 def chunks(known: Known, terms: Terms) -> Iterator[_Chunk]:
     count = known.page.count
     for first in range(0, count, CHUNK):

@@ -21,9 +21,11 @@ from gossamer.base.askable import is_suspended
 from gossamer.base.model import NONE, PageFlag, Reason, State
 from gossamer.base.outcomes import FOR_GOOD, NO_OUTCOME, Aside, Outcome
 from gossamer.config.presets import PACES
+from gossamer.config.quiet import QuietHours
 from gossamer.config.settings import Settings
 from gossamer.harvester.bandwidth.schedule import Hours
 from gossamer.harvester.waits import Waits, seconds_between
+from gossamer.manager.next_visit import next_visit
 from gossamer.manager.position import standing_of
 from gossamer.manager.value import GIVEN, Value
 from gossamer.robots import Rules
@@ -334,7 +336,10 @@ def scores_of(columns: Any, settings: Settings, issued: int, wall: float, page: 
         HORIZON,
     )
     held = int(columns.page.cash[page]) & (GIVEN - 1)
-    return {**asdict(position), "cash": held / issued if issued else 0.0}
+    quiet = QuietHours.of(settings.harvester.quiet_hours, settings.harvester.time_zone)
+    following = next_visit(columns, manager.policy, Value.of(manager), issued, wall, page, quiet)
+    said = {**asdict(position), "cash": held / issued if issued else 0.0}
+    return said | ({"next_visit": asdict(following)} if following else {})
 
 
 def plan_standing(plan: Any, made: float, settings: Settings, said: Said, page: int) -> Said:

@@ -16,7 +16,7 @@ from gossamer.base.escape import for_file, for_json
 from gossamer.laboratory.findings import folder as target
 from gossamer.laboratory.findings import page, plot, table
 from gossamer.laboratory.findings.finding import Finding, as_json
-from gossamer.laboratory.report import links, pages, servers, sites
+from gossamer.laboratory.report import changes, links, pages, servers, sites
 from gossamer.laboratory.report.data import Data, reading
 from gossamer.laboratory.report.parts import Section, absent
 from gossamer.laboratory.report.present import Of, present
@@ -40,6 +40,7 @@ SECTIONS: Final[dict[str, Kind]] = {
     "status": Kind("Status codes and outcomes", "thesis 8.3.1", pages.status),
     "length": Kind("Content length", "thesis 8.3.2", pages.length),
     "age": Kind("Age of pages", "thesis 8.3.3", pages.age),
+    "changes": Kind("Changes, ends and births of pages", "thesis 2.1.2, table 2.1", changes.changes),
     "depth": Kind("Depth", "thesis 8.3.4 and 5.1", pages.depth),
     "languages": Kind("Languages", "thesis 8.3.5", pages.languages),
     "technology": Kind("Technology of dynamic pages", "thesis 8.3.6", pages.technology),

@@ -11,7 +11,7 @@ from gossamer.base.arrays import Array
 from gossamer.config.settings import Settings
 from gossamer.desk.shown import ImageView, Shown, columns_of
 from gossamer.manager.revisits.changes import CLASSES
-from gossamer.manager.revisits.common import prior_of
+from gossamer.manager.revisits.common import CHANGED, TOLD, prior_of
 from gossamer.manager.revisits.rates import STEP, Prior, decode
 
 DAY: Final = 86_400.0
@@ -26,6 +26,12 @@ def _of_pages(image: ImageView, settings: Settings) -> tuple[Array, ...]:
 def _of_sites(image: ImageView, settings: Settings) -> tuple[Array]:
     prior = prior_of(image.columns.habits, float(settings.manager.change_period))
     return ((DAY * prior.median * np.exp(STEP * np.asarray(image.columns.site.pace, np.float64))).astype(np.float32),)
+
+
+def _calibration(image: ImageView, settings: Settings) -> tuple[Array, ...]:
+    told, changed = (np.asarray(image.columns.habits[part]).astype(np.int64) for part in (TOLD, CHANGED))
+    share = np.array([c / n if n else None for n, c in zip(told.tolist(), changed.tolist(), strict=True)], object)
+    return np.arange(10) / 10, np.arange(1, 11) / 10, told, changed, share
 
 
 class Told:
@@ -64,4 +70,17 @@ _SITES: Final = columns_of("""
 change_rate* DOUBLE Changes a day of one of its pages, as far as is known: half of them change more often. As long as
   little is known of a site, it is near that of all sites. As of the last image; null without an image.
 """)
-SHOWN: Final = (Shown("pages", _PAGES, _of_pages), Shown("sites", _SITES, _of_sites))
+
+
+_CALIBRATION: Final = columns_of("""
+predicted_from* DOUBLE Least probability of a change, as it was predicted just before the visit.
+predicted_to* DOUBLE The probability below which the next row begins.
+visits* BIGINT Visits of pages with such a probability that compared them with the version before.
+changed* BIGINT How many of these found a major change.
+share* DOUBLE The observed share: it should lie between the two. Null without a visit.
+""")
+SHOWN: Final = (
+    Shown("pages", _PAGES, _of_pages),
+    Shown("sites", _SITES, _of_sites),
+    Shown("calibration", _CALIBRATION, _calibration),
+)

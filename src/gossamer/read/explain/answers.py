@@ -130,6 +130,8 @@ class Scores(TypedDict):
     planned: bool
     reason: str
     cash: float
+    next_visit: NotRequired[dict[str, Any]]
+    """Of a page of a continuous crawl that was requested before (`manager/next_visit.py`)."""
 
 
 class PlanFacts(TypedDict):

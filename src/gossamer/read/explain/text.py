@@ -51,7 +51,7 @@ def _page_lines(answer: PageAnswer, now: float) -> Iterator[str]:
     yield f"  scope: {answer['scope']['words']}"
     yield from _found_lines(answer["found"], now)
     yield from _state_lines(answer, now)
-    yield from _score_lines(answer)
+    yield from _score_lines(answer, now)
     yield from _visit_lines(answer)
 
 
@@ -174,7 +174,7 @@ def _why_slowed(clock: Clock) -> str:
     return "; ".join(why)
 
 
-def _score_lines(answer: PageAnswer) -> Iterator[str]:
+def _score_lines(answer: PageAnswer, now: float) -> Iterator[str]:
     scores = answer.get("scores")
     if not scores:
         return
@@ -188,6 +188,20 @@ def _score_lines(answer: PageAnswer) -> Iterator[str]:
             f"{thousands(scores['site_rank'])} in its site"
         )
     yield f"  the next plan would {'contain it' if scores['planned'] else 'not contain it: ' + scores['reason']}"
+    if following := scores.get("next_visit"):
+        yield from _next_lines(following, now)
+
+
+def _next_lines(following: Mapping[str, Any], now: float) -> Iterator[str]:
+    if following["not_before"] is None:
+        yield f"next visit: none, as long as {following['why']}"
+        return
+    yield f"next visit: not before {when_of(following['not_before'], now)}, when {following['why']}"
+    worth, best = following["worth_it"], following["threshold"]
+    others = f"the best other page of its site that waits has {best:.4g}" if best else "no other page of its site waits"
+    when = "not within 20 years" if worth is None else f"from {when_of(worth, now)} on"
+    yield f"  worth it {when}: its score is {following['score']:.4g} by then, and {others}"
+    yield f"  {following['rate']:.3g} changes a day are believed: {100 * following['chance']:.0f} % that it has changed"
 
 
 def _visit_lines(answer: PageAnswer) -> Iterator[str]:

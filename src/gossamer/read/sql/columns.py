@@ -250,6 +250,25 @@ speeds: Expected speed of addresses by hour of local time, as of the last image;
   it.
 +
 
+calibration: How good predictions of changes are, as of the last image: ten rows, by the predicted probability.
++
+
+lives: A row for each page that was fetched: how long it has been seen, how often it changed, whether it is gone.
+page BIGINT Number of the page.
+url VARCHAR Canonical URL.
+site BIGINT Number of its site.
+first_seen TIMESTAMP Time of the first visit that fetched it.
+last_seen TIMESTAMP Time of the last visit that found it there, before it was gone.
+ended TIMESTAMP Time of the visit that found it gone, or moved to another page, for the first time; null: it was there
+  when it was last visited, and how long it lives is not known (its life is censored).
+visits BIGINT Visits from the first one to the last one before it ended.
+changes BIGINT How many of these found a major change.
+unchanged DOUBLE Days from the first visit to the last one that had found no major change yet.
+changed DOUBLE Days from the first visit to the one that found the first major change; null if none did.
+modified TIMESTAMP Last-Modified of the last visit that has a credible one.
+born BOOLEAN Whether it is new in the Web: its link was found on a page that had been fetched before without it. Else it
+  may be older than the crawl.
+
 verdicts: A row for each verdict on a page after it was found.
 page BIGINT Number of the page.
 state VARCHAR pending or excluded; unchanged if only `judged` matters.

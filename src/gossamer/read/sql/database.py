@@ -32,6 +32,7 @@ from gossamer.rank.names import PARTS
 from gossamer.read.sql.changes import changes_view
 from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
 from gossamer.read.sql.desk_columns import aside_of, desk_table
+from gossamer.read.sql.dynamics import LIVES_VIEW
 from gossamer.read.sql.sources import File, Sources, missing
 from gossamer.read.sql.statements import only_query
 from gossamer.read.sql.views import PREFERENCES_VIEW, pages_view
@@ -47,7 +48,9 @@ _MADE_FROM: Final = {
     "addresses": ("sites", "events"),
     "changes": ("pages", "visits"),
     "preferences": ("pages", "visits"),
+    "lives": ("pages", "visits"),
     "speeds": (),
+    "calibration": (),
 }
 """The stored tables that a view reads, if they are not just the table of its name."""
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
@@ -204,7 +207,9 @@ class Database:
             return changes_view()
         if name == "preferences":
             return PREFERENCES_VIEW
-        if name == "speeds":
+        if name == "lives":
+            return LIVES_VIEW
+        if name in ("speeds", "calibration"):
             columns, source = self._desk(name)
             return f"select {', '.join(columns)} {f'from {source}' if source else 'where false'}"
         if name == "counts":
