@@ -362,6 +362,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         ["DIR/crawl", "--against", WORST],
         ["DIR/crawl", "--by-country", WORST],
     ],
+    "cite": [["DIR/crawl"], ["DIR/crawl", "--json"], [WORST]],
     "audit": [
         ["DIR/crawl", "--out", "DIR/audit"],
         ["DIR/crawl", "--json"],
@@ -412,6 +413,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
     "reproduce": [[], [WORST]],
     "graph show": [["DIR/crawl"], ["DIR/crawl", "--json"]],
     "graph make": [["DIR/" + WORST.replace("/", "")]],
+    "graph export": [["DIR/crawl", "--graphml", "DIR/g.graphml"], ["DIR/crawl"]],
     "graph convert": [["DIR/crawl", "DIR/made.npz"]],
     "mine": [["--key", "DIR/mine.key", WORST], ["--key", "DIR/mine.key", "a.example"], ["--key", "DIR/mine.key"]],
     "completion": [["bash"], ["fish"], [WORST]],

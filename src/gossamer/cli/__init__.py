@@ -15,6 +15,7 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.escape import guard
 from gossamer.cli.audit import audit
 from gossamer.cli.changes import changes
+from gossamer.cli.cite import cite
 from gossamer.cli.collection import compact, config, export, files, stop, verify
 from gossamer.cli.command import Group
 from gossamer.cli.completion import completion
@@ -32,7 +33,7 @@ from gossamer.cli.steer import add, again
 from gossamer.cli.watch import watch
 from gossamer.cli.web import check, web
 
-_READING: Final = (status, explain, sql, report, audit, changes, watch, forecast, files)
+_READING: Final = (status, explain, sql, report, audit, changes, watch, forecast, cite, files)
 _OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, export, config, mine, doctor)
 _OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
 

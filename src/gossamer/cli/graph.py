@@ -70,6 +70,30 @@ def show(place: Path, as_json: bool) -> None:
 
 
 @command
+@argument("folder", "DIR", "Folder of the collection.")
+@click.option("--edges", type=PATH, metavar="FILE", help="Write links here: source, target, weight; tabs between them.")
+@click.option("--graphml", type=PATH, metavar="FILE", help="Write GraphML here, for Gephi, NetworkX or igraph.")
+@flag("--sites", help="Export the graph of sites, not of pages.")
+@flag("--force", help="Overwrite the file.")
+def export(folder: Path, edges: Path | None, graphml: Path | None, sites: bool, force: bool) -> None:
+    """Export the links of a collection for other programs; FILE may end in .gz or .zst, and - is standard output."""
+    from gossamer.laboratory.graph_export import as_edges, as_graphml, named
+    from gossamer.read.export.target import STANDARD, compressed
+
+    if edges is None and graphml is None:
+        raise UsageError("nothing to write", "Name a file: --edges links.tsv or --graphml graph.graphml")
+    _compile()
+    graph = named(folder, sites)
+    for path, lines in ((edges, as_edges), (graphml, as_graphml)):
+        if path is not None:
+            with compressed(path, force) as file:
+                file.writelines(line.encode(errors="replace") for line in lines(graph))
+            if path != STANDARD:
+                nodes = "sites" if sites else "pages"
+                print(f"{path}: {len(graph.names):,} {nodes}, {len(graph.weights):,} links", file=sys.stderr)
+
+
+@command
 @argument("edges", "EDGES|DIR", "File with one link per line, as two page numbers or two URLs; or a collection.")
 @_out
 @click.option("--urls", type=PATH, help="File with one URL per line, of page 0, 1, …; their hosts are the sites.")
@@ -94,9 +118,9 @@ def convert(edges: Path, out: Path, urls: Path | None) -> None:
 
 graph = Group(
     "graph",
-    (make, show, convert),
-    help="Generate a graph of a Web, show statistics of a graph, or convert lists of links.",
-    short_help="Make, show and convert graphs of a Web.",
+    (make, show, convert, export),
+    help="Generate a graph of a Web, show statistics of a graph, convert lists of links, or export a collection.",
+    short_help="Make, show, convert and export graphs of a Web.",
 )
 
 
