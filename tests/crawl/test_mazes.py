@@ -99,6 +99,12 @@ def _number(url: str) -> int:
     return int("0" + "".join(c for c in url.rpartition("=")[2] if c.isdigit()))
 
 
+def _months_around(url: str) -> list[int]:
+    digits = [int(part) for part in url.split("/") if part.isdecimal()]
+    month = 12 * digits[0] + digits[1] - 1 if len(digits) == 2 else 24_321
+    return [month - 1, month + 1]
+
+
 def _random(url: str, i: int) -> str:
     return f"{urls.fingerprint(f'{url} {i}', 0):016x}"
 
@@ -111,6 +117,8 @@ MAZES: dict[str, Callable[[str], list[str]]] = {
     "session": lambda url: [f"/p{i}?token={_random(url, i)}" for i in range(5)],
     "known-session": lambda url: [f"/p{i}?PHPSESSID={2 * _random(url, i)}" for i in range(5)],
     "aspnet": lambda url: [f"/(S({_random(url, i)}aspxaspx))/p{i}.aspx" for i in range(5)],
+    "months": lambda url: [f"/{month // 12:04d}/{month % 12 + 1:02d}/" for month in _months_around(url)],
+    "facets": lambda url: [f"{url}{'&' if '?' in url else '?'}f{i}=on" for i in range(4) if f"f{i}=" not in url],
     "frames": lambda url: [f"{url}/f{i}" for i in range(4)],
 }
 """By maze: the links of a page."""

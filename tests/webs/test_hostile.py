@@ -26,7 +26,7 @@ from gossamer.cli.web import settings_for
 from gossamer.harvester.errands.probes import NAME
 from gossamer.web.owner.key import write
 from gossamer.webs import checker, demo
-from gossamer.webs.hostile import bodies, pages
+from gossamer.webs.hostile import bodies, mazes, pages
 from gossamer.webs.hostile.client import ClientProtocol
 from gossamer.webs.hostile.owners import KEY, VANISHING
 from gossamer.webs.hostile.server import handle
@@ -131,6 +131,14 @@ def test_mazes_end(crawled: Crawled) -> None:
     assert known["session-path"] == known["session-parameter"] == 4 + good
     assert known["repeated-path"] < 30
     assert known["forum"] <= pages.POSTINGS + good
+    assert good < known["calendar"] < 40
+    assert known["facets"] <= 65 + good
+    assert sum(".wildcard." in url for url in crawled.pages) == mazes.NAMES
+
+
+def test_sitemaps_that_name_sitemaps_without_end_are_left_at_the_limit(crawled: Crawled) -> None:
+    asked = {r.target for r in checker.read(crawled.log) if r.host.startswith("endless-maps") and "/maps/" in r.target}
+    assert len(asked) == config.load(crawled.folder / "crawl.toml").seeder.sitemaps_per_site
 
 
 def test_soft_404_pages_are_recognised_and_no_others(crawled: Crawled) -> None:

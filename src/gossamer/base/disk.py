@@ -158,7 +158,7 @@ class Scratch:
             except OSError:  # not every file system has such files
                 self._fd, name = tempfile.mkstemp(TEMPORARY, dir=folder)
                 os.unlink(name)
-        weakref.finalize(self, os.close, self._fd)
+        _scratches.append(weakref.finalize(self, os.close, self._fd))
 
     def take(self, start: int, size: int) -> None:
         with naming("write in", self.folder):
@@ -170,6 +170,16 @@ class Scratch:
 
     def fileno(self) -> int:
         return self._fd
+
+
+_scratches: Final[list[weakref.finalize[..., Scratch]]] = []
+
+
+def close_scratches() -> None:
+    """Closes all files without a name, whoever still refers to them: at the end of a crawl its frozen objects do."""
+    for close in _scratches:
+        close()
+    _scratches.clear()
 
 
 def write_atomic(path: Path, *parts: Data, mode: int = 0o666) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from types import FrameType
 from typing import Final, Self
 
-from gossamer.base import descriptors
+from gossamer.base import descriptors, disk
 from gossamer.base.clock import EARLIEST, RealClock
 from gossamer.base.compiled import CRAWL
 from gossamer.base.compiling import compile_ahead
@@ -200,6 +200,7 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     settings, clock = prepared.settings, voice.clock
     toml, changed = prepared.toml, prepared.changed
     store, desk, resumed = open_collection(request.folder, settings, clock, toml, changed, merger=merge_in_process)
+    stack.callback(disk.close_scratches)
     stack.callback(store.close)
     for warning in store.warnings:
         voice.say(f"warning: {warning}")

@@ -54,7 +54,7 @@ def _word(state: str, reason: str, outcome: str | None, aside: str | None) -> st
 def compare_ends(web: HostileWeb, found: dict[str, str]) -> Ends:
     counted: dict[str, Counter[str]] = {b.name: Counter() for b in web.behaviours}
     for url, word in found.items():
-        behaviour = web.by_host.get(host(url))
+        behaviour = web.behaviour_of(host(url))
         if behaviour is not None and not web.is_good(url):
             counted[behaviour.name][word] += 1
     return Ends(

@@ -78,6 +78,8 @@ class Behaviour:
     door: Door = Door.OPEN
     whole: bool = False
     """The whole site behaves like this, including robots.txt and start page."""
+    wild: bool = False
+    """Every name below its own is its, too."""
     robots: str = ""
     """Its robots.txt; "": it has none."""
     places: dict[str, str] = field(default_factory=dict)

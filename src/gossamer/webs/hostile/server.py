@@ -40,7 +40,7 @@ def respond(web: HostileWeb) -> Serve:
     """The function that answers the requests to the sites of a hostile Web."""
 
     async def answered(request: HostileRequest, client: Client) -> bool:
-        behaviour = web.by_host.get(request.host)
+        behaviour = web.behaviour_of(request.host)
         if behaviour is None:
             client.write(_MISDIRECTED)
         elif behaviour.whole:

@@ -11,11 +11,14 @@ from gossamer.webs.hostile.behaviour import Behaviour
 from gossamer.webs.hostile.bodies import BODIES
 from gossamer.webs.hostile.connections import CONNECTIONS
 from gossamer.webs.hostile.heads import HEADS, REDIRECTS
+from gossamer.webs.hostile.mazes import MAZES
 from gossamer.webs.hostile.owners import OWNERS
 from gossamer.webs.hostile.pages import PAGES
 
 BEHAVIOURS: Final[dict[str, Behaviour]] = {
-    behaviour.name: behaviour for group in (CONNECTIONS, HEADS, BODIES, REDIRECTS, PAGES, OWNERS) for behaviour in group
+    behaviour.name: behaviour
+    for group in (CONNECTIONS, HEADS, BODIES, REDIRECTS, PAGES, MAZES, OWNERS)
+    for behaviour in group
 }
 
 

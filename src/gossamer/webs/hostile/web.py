@@ -68,6 +68,11 @@ class HostileWeb:
     def by_host(self) -> dict[str, Behaviour]:
         return {f"{b.name}.{DOMAIN}": b for b in self.behaviours}
 
+    def behaviour_of(self, host: str) -> Behaviour | None:
+        """The behaviour of a site; None: there is no such site."""
+        above = self.by_host.get(host.partition(".")[2])
+        return above if above is not None and above.wild else self.by_host.get(host)
+
     @cached_property
     def addresses(self) -> dict[str, str]:
         """By host; the address of a name does not depend on the other names."""
@@ -90,7 +95,8 @@ class HostileWeb:
 
     def resolve(self, port: int) -> dict[str, str]:
         """For the setting `harvester.resolve`."""
-        return {host: f"{address}:{port}" for host, address in {**self.addresses, **self.places}.items()}
+        wild = {f"*.{host}": self.addresses[host] for host, b in self.by_host.items() if b.wild}
+        return {host: f"{address}:{port}" for host, address in {**self.addresses, **self.places, **wild}.items()}
 
     def links(self, behaviour: Behaviour) -> list[str]:
         """The links of a start page."""
@@ -109,7 +115,7 @@ class HostileWeb:
     def is_good(self, url: str) -> bool:
         """Whether a URL is a start page or another good page."""
         host, slash, rest = url.partition("://")[2].partition("/")
-        behaviour = self.by_host.get(host)
+        behaviour = self.behaviour_of(host)
         if behaviour is None or (behaviour.whole and not self.friendly):
             return False
         return not rest or slash + rest in self.links(behaviour)[-self.good :]
@@ -121,7 +127,8 @@ class HostileWeb:
         host, slash, rest = url.partition("://")[2].partition("/")
         if host in self.places:
             return ("site: forbidden_address",)
-        return () if self.friendly or host not in self.by_host else self.by_host[host].ends_of(slash + rest)
+        behaviour = None if self.friendly else self.behaviour_of(host)
+        return behaviour.ends_of(slash + rest) if behaviour else ()
 
     def robots_of(self, origin: str, at: float | None = None) -> bytes | None:
         """The robots.txt that an origin serves with status 200; None if it serves none."""
