@@ -183,7 +183,7 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
             2,
             ["not one of value, completed-pagerank, breadth-first", "did you mean value?"],
         ),
-        ("[manager]\npreset = 'x'", 2, ["not one of research, archive, news, general"]),
+        ("[manager]\npreset = 'x'", 2, ["not one of research, archive, news, mirror, general"]),
         ("[manager]\nindex_value = 'max'", 2, ["not one of sum, minimum"]),
         ("[manager]\nweights = { pagerang = 1 }", 2, ["'pagerang' is not one of", "did you mean pagerank?"]),
         ("[manager.weights]\nopic = 1\n\ndepth = -1", 4, ["depth: -1.0 is out of range", "0.000001 to 1000"]),

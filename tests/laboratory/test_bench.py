@@ -50,7 +50,7 @@ def test_a_small_graph_needs_no_process(monkeypatch: pytest.MonkeyPatch) -> None
 def test_no_job_runs_twice(subject: Subject, monkeypatch: pytest.MonkeyPatch) -> None:
     with Bench(1) as bench:
         first = bench.run(subject, [Job("opic", Scenario()), Job("opic", Scenario())])
-        monkeypatch.setattr("gossamer.laboratory.bench.perform", None)
+        monkeypatch.setattr("gossamer.laboratory.bench.performed", None)
         assert bench.run(subject, [Job("opic", Scenario())])[0] is first[0] is first[1]
 
 

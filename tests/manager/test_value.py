@@ -202,7 +202,7 @@ def test_presets_set_the_exponents_unless_the_settings_do() -> None:
 
 def test_presets_set_the_revisit_period_unless_the_settings_do() -> None:
     periods = {name: Value.of(ManagerSettings(preset=name)).min_period for name in PRESETS}
-    assert periods == {"general": 0, "research": 0, "archive": 30 * 86_400, "news": 6 * 3600}
+    assert periods == {"general": 0, "research": 0, "archive": 30 * 86_400, "news": 6 * 3600, "mirror": 86_400}
     assert Value.of(ManagerSettings(preset="news", min_period=Duration(0))).min_period == 0
     assert Value.of(ManagerSettings(preset="research", min_period=Duration(60))).min_period == 60
 
@@ -214,7 +214,7 @@ def test_presets_order_pages_differently() -> None:
     fetched(columns, 0, 60 * 86_400)
     made = {name: Value.of(ManagerSettings(preset=name, weights={"boost": 1.0})) for name in PRESETS}
     orders = {name: plan(columns, value).sites.tolist() for name, value in made.items()}  # one page per site
-    assert orders == {"general": [1], "research": [1], "archive": [1, 0], "news": [0, 1]}
+    assert orders == {"general": [1], "research": [1], "archive": [1, 0], "news": [0, 1], "mirror": [1, 0]}
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,21 @@ if TYPE_CHECKING:
     help="Simulate re-visits instead, by this policy; repeatable. GRAPH is then poisson, business-hours, bursts, "
     "never, or a file of changes.",
 )
-@click.option("--budget", type=click.FloatRange(0.01, 100), default=1.0, help="With --revisit: visits for each change.")
+@click.option(
+    "--settings",
+    "own",
+    type=PATH,
+    metavar="FILE|DIR",
+    multiple=True,
+    help="Simulate these settings: a crawl.toml, or a collection that has one; repeatable.",
+)
+@flag("--tune", help="Find the best exponents alpha and gamma for re-visits within the budget.")
+@click.option(
+    "--history", type=PATH, metavar="DIR", help="An older collection, for the historical-pagerank strategies of DIR."
+)
+@click.option(
+    "--budget", type=click.FloatRange(0.01, 100), default=1.0, help="With --revisit and --tune: visits for each change."
+)
 @click.option("--connections", type=click.IntRange(min=1), default=1, help="Maximum number of open connections (r).")
 @click.option("--wait", metavar="TIME", default="0s", help="Time between two turns at a site (w).")
 @click.option("--per-turn", type=click.IntRange(min=1), default=1, help="Pages per turn, over one connection (c).")
@@ -61,6 +76,9 @@ def simulate(
     graph: Path,
     strategy: tuple[str, ...],
     revisit: tuple[str, ...],
+    own: tuple[Path, ...],
+    tune: bool,
+    history: Path | None,
     budget: float,
     connections: int,
     wait: str,
@@ -79,12 +97,19 @@ def simulate(
 ) -> None:
     """Simulate crawls of a graph, or of the graph of a collection: which strategy collects PageRank first, and when.
     With --revisit: which policy of re-visits keeps copies fresh."""
-    if bool(strategy) == bool(revisit):
+    changing = _changes(graph)
+    if tune and (strategy or revisit or own):
+        raise UsageError("--tune cannot be combined with --strategy, --revisit or --settings", "Leave them out.")
+    if not tune and bool(strategy) == bool(revisit) and not (own and not strategy):
         raise UsageError(
-            "a simulation needs a --strategy for a graph, or a --revisit for pages that change", "Give one of the two."
+            "a simulation needs a --strategy for a graph, a --revisit for pages that change, or --settings",
+            "Give one of them.",
         )
-    if revisit:
-        _simulate_revisits(str(graph), revisit, budget, pages, random_seed, out, as_json)
+    if tune:
+        _tune(graph, changing, budget, pages, random_seed, out, as_json)
+        return
+    if revisit or changing:
+        _simulate_revisits(str(graph), revisit, own, budget, pages, random_seed, out, as_json)
         return
     from gossamer.cli.options import compile_kernels, pages_of, speed_of, strategies_of, time_of
 
@@ -93,13 +118,15 @@ def simulate(
     from gossamer.cli.progress import Progress
     from gossamer.laboratory import Bench, Job, Subject
     from gossamer.laboratory.bench import with_start
-    from gossamer.laboratory.collection_graph import open_graph
     from gossamer.laboratory.findings import folder
     from gossamer.laboratory.simulate.scenario import Scenario, Servers, changed
+    from gossamer.laboratory.trial import history_of, open_place, own_jobs
+    from gossamer.laboratory.two_crawls import described
 
     if out is not None:
         folder.prepare(out)
-    web = open_graph(graph)
+    place = open_place(graph)
+    web, before = place.graph, history_of(place, history, names)
     if start is not None:
         web = with_start(web, pages_of("--start", start, web.pages))
     scenario = Scenario(
@@ -114,10 +141,14 @@ def simulate(
         random_seed=random_seed,
     )
     scenario = changed(scenario, changes)
-    subject = Subject(web, seed=random_seed)
     compile_kernels(sys.stderr)
+    subject = Subject(web, seed=random_seed, history=before)
+    if before is not None:
+        subject.note = described(before, subject.worth)
+    jobs = [Job(name, scenario, order is not None) for name in names]
+    jobs += own_jobs(own, place, scenario, changes, order is not None)
     with Progress(sys.stderr) as progress, Bench(show=progress.doing) as bench:
-        found = bench.run(subject, [Job(name, scenario, order is not None) for name in names])
+        found = bench.run(subject, jobs)
     if order is not None:
         _write_orders(order, found)
     if as_json:
@@ -125,19 +156,38 @@ def simulate(
     _show(subject, found, out, quiet=as_json)
 
 
+def _changes(place: Path) -> bool:
+    """Whether these are pages that change, and no graph."""
+    from gossamer.laboratory.freshness.worlds import KINDS
+    from gossamer.laboratory.graphs.webgraph import SUFFIX
+
+    return str(place) in KINDS or (place.is_file() and place.suffix != SUFFIX)
+
+
 def _simulate_revisits(
-    name: str, policies: tuple[str, ...], budget: float, pages: int, seed: int, out: Path | None, as_json: bool
+    name: str,
+    policies: tuple[str, ...],
+    own: tuple[Path, ...],
+    budget: float,
+    pages: int,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
 ) -> None:
     from gossamer.cli.progress import Progress
     from gossamer.laboratory.findings import folder, table
     from gossamer.laboratory.freshness import revisits
+    from gossamer.laboratory.trial import settings_at
 
-    names = revisits.known_policies(policies)
+    asked = {policy: revisits.Asked(policy) for policy in revisits.known_policies(policies)}
+    for path in own:
+        label, settings = settings_at(path)
+        asked[f"{label.partition(' (')[0]} ({settings.manager.revisit})"] = revisits.asked_by(settings)
     if out is not None:
         folder.prepare(out)
     world = revisits.world_of(name, budget, pages, seed)
     with Progress(sys.stderr) as progress:
-        found = revisits.revisits(world, names, budget, seed, progress.doing)
+        found = revisits.revisits(world, asked, budget, seed, progress.doing)
     shown = revisits.finding(world, found, budget)
     if as_json:
         runs = [{"policy": policy} | revisits.summary(result) for policy, result in found.items()]
@@ -150,6 +200,39 @@ def _simulate_revisits(
         folder.add(out, shown)
         folder.finish(out, shown.title)
         print(f"{out / folder.PAGE}: plots and tables", file=sys.stderr)
+
+
+def _tune(place: Path, changing: bool, budget: float, pages: int, seed: int, out: Path | None, as_json: bool) -> None:
+    from gossamer.cli.options import compile_kernels
+    from gossamer.cli.progress import Progress
+    from gossamer.cli.reproduce import show
+    from gossamer.laboratory import Subject
+    from gossamer.laboratory.findings import folder
+    from gossamer.laboratory.freshness import revisits, tune
+    from gossamer.laboratory.trial import believed_rates, open_place
+    from gossamer.rank.names import share_score
+
+    if out is not None:
+        folder.prepare(out)
+    if changing:
+        worlds: Sequence[tune.Weighted] = [(revisits.world_of(str(place), budget, pages, seed), None)]
+    else:
+        opened = open_place(place)
+        compile_kernels(sys.stderr)
+        scores = share_score(Subject(opened.graph).worth, opened.graph.pages)
+        worlds = tune.worlds_on(opened.graph.name, scores, believed_rates(opened), budget, seed)
+    with Progress(sys.stderr) as progress:
+        tuned = tune.tune(worlds, budget, seed, progress.doing)
+    shown = tune.finding(tuned)
+    if as_json:
+        print(for_json(tuned.as_json()))
+    else:
+        show(shown)
+        print("[manager]", *tuned.best.lines(), sep="\n")
+    if out is not None:
+        folder.add(out, shown)
+        folder.finish(out, shown.title)
+        print(f"{out / folder.PAGE}: tables", file=sys.stderr)
 
 
 def _write_orders(path: Path, runs: list[Measured]) -> None:

@@ -103,7 +103,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
         "partial-pagerank", "opic", "opic-kept", "larger-sites-first", "windowed-rankmass", "fractional-pagerank",
         "random-frontier", "mercator",
     ),
-    "manager.preset": ("research", "archive", "news", "general"),
+    "manager.preset": ("research", "archive", "news", "mirror", "general"),
     "manager.revisit": (
         "expected", "profit", "outdated", "uniform", "proportional", "freshness", "age", "harmonic", "webfountain",
         "adaptive",

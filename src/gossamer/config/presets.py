@@ -35,6 +35,7 @@ PRESETS: Final = {
     "research": Preset(2.0, 0.5, _ONCE),
     "archive": Preset(0.5, 0.5, Duration(30 * 86_400)),
     "news": Preset(0.5, 2.0, Duration(6 * 3600)),
+    "mirror": Preset(0.0, 2.0, _DAY),  # every page is worth the same
 }
 
 

@@ -213,9 +213,9 @@ class ManagerSettings:
     """Regular expressions with a boost from 0 to 1 each. The boost of the first expression found in the URL of a page
     is its score "boost"."""
     preset: str = "general"
-    """The purpose of the crawl (figure 3.6): research, archive, news or general. The preset determines alpha and
-    gamma, and when a page is fetched again (news: after 6h; archive: after 30d; research and general: never), unless
-    these are set here."""
+    """The purpose of the crawl (figure 3.6): research, archive, news, mirror or general. The preset determines alpha
+    and gamma, and when a page is fetched again (news: after 6h; mirror: after a day; archive: after 30d; research and
+    general: never), unless these are set here."""
     alpha: float = -1.0
     """Exponent of quality; -1: the value of the preset."""
     gamma: float = -1.0

@@ -24,7 +24,8 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.process import Process
 from gossamer.base.units import thousands
 from gossamer.laboratory.graphs.webgraph import WebGraph
-from gossamer.laboratory.measured import Job, Measured, perform
+from gossamer.laboratory.jobs import name_of, performed
+from gossamer.laboratory.measured import Job, Measured
 from gossamer.rank.pagerank import EXACT, pagerank
 
 MOST_PROCESSES: Final = 8
@@ -39,8 +40,9 @@ Show = Callable[[str, float], None]
 class Subject:
     """A graph to experiment with, its true PageRank, and the PageRank that an earlier crawl would have found."""
 
-    def __init__(self, graph: WebGraph, note: str = "", seed: int = 1) -> None:
-        self.graph, self.note, self.seed = graph, note, seed
+    def __init__(self, graph: WebGraph, note: str = "", seed: int = 1, history: F64 | None = None) -> None:
+        """`history`: of a real earlier crawl, by page, NaN for pages that it did not know; else one is derived."""
+        self.graph, self.note, self.seed, self._history = graph, note, seed, history
 
     @property
     def name(self) -> str:
@@ -64,7 +66,7 @@ class Subject:
     def history(self) -> F64:
         from gossamer.laboratory.simulate.history import earlier_crawl
 
-        return earlier_crawl(self.graph, self.worth, self.seed)[1]
+        return earlier_crawl(self.graph, self.worth, self.seed)[1] if self._history is None else self._history
 
 
 class Bench:
@@ -102,9 +104,9 @@ class Bench:
 
     def _in_this_process(self, subject: Subject, job: Job, number: int, count: int) -> Measured:
         def tell(done: int, of: int) -> None:
-            self.show(f"{subject.name}, {job.strategy}", (number + done / max(1, of)) / count)
+            self.show(f"{subject.name}, {name_of(job)}", (number + done / max(1, of)) / count)
 
-        return perform(job, subject.graph, subject.worth, subject.history if job.historical else None, tell)
+        return performed(job, subject.graph, subject.worth, subject.history if job.historical else None, tell)
 
     def _in_processes(self, subject: Subject, jobs: list[Job]) -> list[Measured]:
         folder = self._store(subject, any(job.historical for job in jobs))
@@ -143,7 +145,7 @@ class Bench:
 
     def _tell(self, subject: Subject, folder: Path, done: int, count: int) -> None:
         parts = {number: float(np.fromfile(folder / f"{number}.progress")[0]) for number in self._running}
-        each = ", ".join(f"{self._running[number][0].strategy} {part:.0%}" for number, part in parts.items())
+        each = ", ".join(f"{name_of(self._running[number][0])} {part:.0%}" for number, part in parts.items())
         self.show(f"{subject.name}, {done} of {count} runs ({each})", (done + sum(parts.values())) / count)
 
     def _store(self, subject: Subject, with_history: bool) -> Path:

@@ -13,7 +13,8 @@ import numpy as np
 
 from gossamer.base.errors import GossamerError
 from gossamer.laboratory.graphs.webgraph import load
-from gossamer.laboratory.measured import Job, Measured, perform
+from gossamer.laboratory.jobs import performed
+from gossamer.laboratory.measured import Job, Measured
 
 
 def main(folder: Path, number: str, job: Job) -> Measured:
@@ -23,7 +24,7 @@ def main(folder: Path, number: str, job: Job) -> Measured:
         progress[0] = done / max(1, of)
 
     history = np.load(folder / "history.npy") if job.historical else None
-    return perform(job, load(folder / "graph.npz"), np.load(folder / "worth.npy"), history, told)
+    return performed(job, load(folder / "graph.npz"), np.load(folder / "worth.npy"), history, told)
 
 
 if __name__ == "__main__":

@@ -8,8 +8,19 @@ import numpy as np
 import pytest
 
 from gossamer.base.errors import UsageError
-from gossamer.laboratory.freshness.revisits import calibration, finding, known_policies, revisits, summary, world_of
-from gossamer.laboratory.freshness.run import Result, probability
+from gossamer.config import Settings, override
+from gossamer.laboratory.freshness.revisits import (
+    Asked,
+    asked_by,
+    calibration,
+    finding,
+    known_policies,
+    revisits,
+    summary,
+    world_of,
+)
+from gossamer.laboratory.freshness.run import Result, Way, probability, simulate
+from gossamer.laboratory.freshness.worlds import generated
 from gossamer.manager.revisits.rates import Belief, Prior
 
 
@@ -20,7 +31,13 @@ def test_policies_are_compared_on_a_file_of_changes(tmp_path: Path) -> None:
     path = tmp_path / "two.changes.tsv"
     path.write_text("".join(f"{line}\n" for line in ("0\tA\tbusy.html", "0\tA\tcalm.html", *busy, *calm)))
     world, said = world_of(str(path), 1.0, 0, 1), list[str]()
-    found = revisits(world, ["uniform", "proportional"], 1.0, 1, lambda what, share: said.append(what))
+    found = revisits(
+        world,
+        {name: Asked(name) for name in ("uniform", "proportional")},
+        1.0,
+        1,
+        lambda what, share: said.append(what),
+    )
     assert list(found) == ["uniform", "proportional"]
     assert said[0] == "two, 1 visits for each change: uniform"
     shown = finding(world, found, 1.0)
@@ -56,4 +73,27 @@ def test_what_is_not_known_is_refused_with_what_is(tmp_path: Path) -> None:
     assert "business-hours" in refused.value.cure
     (tmp_path / "still.tsv").write_text("1\tA\ta.html\n")
     with pytest.raises(UsageError, match="nothing changes"):
-        revisits(world_of(str(tmp_path / "still.tsv"), 1.0, 0, 1), ["uniform"], 1.0, 1, lambda what, share: None)
+        revisits(
+            world_of(str(tmp_path / "still.tsv"), 1.0, 0, 1),
+            {"uniform": Asked("uniform")},
+            1.0,
+            1,
+            lambda what, share: None,
+        )
+
+
+def test_settings_are_simulated_with_their_preset() -> None:
+    asked = asked_by(
+        override(Settings(), ["manager.preset=news", "manager.revisit=profit", "manager.change_period=9d"])
+    )
+    assert asked == Asked("profit", 9 * 86_400.0, Way(2.0, 6 * 3600.0, 0.5))
+    assert asked_by(Settings()).way == Way(1.0, 86_400.0, 1.0), "a day, in a continuous crawl"
+
+
+def test_no_page_is_visited_sooner_than_the_settings_say() -> None:
+    """With a rest of a year nothing is visited twice in half a year."""
+    world = generated("poisson", np.full(50, 1 / 86_400.0), 180 * 86_400.0, 1)
+    often = simulate(world, "uniform", 50 / 86_400.0)
+    seldom = simulate(world, "uniform", 50 / 86_400.0, way=Way(min_period=365 * 86_400.0))
+    assert often.mean(0) > 0.5
+    assert seldom.mean(1) < 0.1

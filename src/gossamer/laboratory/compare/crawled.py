@@ -7,6 +7,7 @@ counts from its first such answer. Only sealed segments are read, so the crawl m
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -52,6 +53,8 @@ class Crawled:
     requests: F64
     """All requests, robots.txt included: rows of start and end, in the same seconds."""
     settings: Settings
+    urls: Callable[[], list[str]]
+    """Of the pages of the graph."""
 
     @property
     def policy(self) -> str:
@@ -68,7 +71,10 @@ def read(folder: Path) -> Crawled:
     first = float(requests[requests[:, 2] > 0, 0].min())
     worth = pagerank(found.graph.links, tolerance=EXACT, most=1000).values
     time = np.array([row[1] for row in fetched]) - first
-    return Crawled(folder, found.graph, worth, number.astype(np.uint32), time, depth, requests[:, :2] - first, settings)
+    order, asked = number.astype(np.uint32), requests[:, :2] - first
+    return Crawled(
+        folder, found.graph, worth, order, time, depth, asked, settings, lambda: found.urls(np.arange(len(found.page)))
+    )
 
 
 def _visits(folder: Path, settings: Settings) -> tuple[list[Row], F64]:

@@ -15,31 +15,21 @@ import numpy as np
 
 from gossamer.base.arrays import F64
 from gossamer.base.units import human_time, thousands
-from gossamer.laboratory import Bench, Job, Measured, Subject
+from gossamer.laboratory import Bench, Measured, Subject
 from gossamer.laboratory.compare import missing
 from gossamer.laboratory.compare.crawled import Crawled
 from gossamer.laboratory.compare.requests import read_history
 from gossamer.laboratory.findings.finding import Finding, Sentence
 from gossamer.laboratory.findings.runs import by_pages, by_time, scores
+from gossamer.laboratory.jobs import OwnJob
 from gossamer.laboratory.measured import measure
+from gossamer.laboratory.simulate import own
 from gossamer.laboratory.simulate.run import Run, Totals
 from gossamer.laboratory.simulate.scenario import Scenario, Servers
 
 
 def scenario_of(crawled: Crawled, random_seed: int = 1) -> Scenario:
-    harvester, manager = crawled.settings.harvester, crawled.settings.manager
-    return Scenario(
-        connections=harvester.connections,
-        wait=float(harvester.wait),
-        wait_large=float(harvester.wait_large),
-        large_site=harvester.large_site,
-        per_turn=harvester.per_turn,
-        pause=float(harvester.pause),
-        batch=manager.batch_size,
-        per_site=manager.batch_per_site,
-        servers=servers_of(crawled.requests),
-        random_seed=random_seed,
-    )
+    return own.scenario_of(crawled.settings, servers_of(crawled.requests), random_seed)
 
 
 def servers_of(requests: F64) -> Servers:
@@ -79,7 +69,9 @@ def active(begun: F64, ended: F64) -> F64:
 def runs(crawled: Crawled, bench: Bench, strategies: Sequence[str], random_seed: int = 1) -> list[Measured]:
     """The crawl, then the simulations."""
     subject = Subject(crawled.graph, seed=random_seed)
-    jobs = [Job(name, scenario_of(crawled, random_seed)) for name in strategies]
+    mine = own.own_of(crawled.settings, crawled.policy, crawled.urls)
+    scenario = scenario_of(crawled, random_seed)
+    jobs = [OwnJob(name, scenario, own=mine if name == crawled.policy else own.NOBODY) for name in strategies]
     return [measure(as_run(crawled), crawled.worth), *bench.run(subject, jobs)]
 
 
@@ -89,7 +81,8 @@ def compare(crawled: Crawled, bench: Bench, strategies: Sequence[str], random_se
     graph, scenario = crawled.graph, found[0].scenario
     setting = (
         f"{crawled.folder.name}: {thousands(graph.pages)} pages, {thousands(len(graph.links.targets))} links, "
-        f"{thousands(graph.sites)} sites; r = {scenario.connections}, w = {scenario.wait:g} s"
+        f"{thousands(graph.sites)} sites; r = {scenario.connections}, w = {scenario.wait:g} s; the crawl, and its "
+        f"simulation: {own.described(crawled.settings)}"
     )
     history = read_history(crawled.folder)
     close = missing.closeness(history)

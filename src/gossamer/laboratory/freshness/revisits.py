@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gossamer.base.errors import UsageError
 from gossamer.base.units import plural
+from gossamer.config import Settings
+from gossamer.config.presets import in_force
 from gossamer.laboratory.findings.finding import Column, Finding, Plot, Series, Table
-from gossamer.laboratory.freshness.run import Result, simulate
+from gossamer.laboratory.freshness.run import USUAL, Result, Way, simulate
 from gossamer.laboratory.freshness.worlds import DAY, KINDS, World, generated, history, rates_of, rates_of_sites
 from gossamer.manager.revisits.policies import POLICIES
 
@@ -43,14 +46,31 @@ def known_policies(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(names))
 
 
-def revisits(world: World, policies: Sequence[str], budget: float, seed: int, show: Show) -> dict[str, Result]:
-    """`budget`: visits for each change."""
+class Asked(NamedTuple):
+    """A policy to simulate, with settings."""
+
+    policy: str
+    period: float = 60 * DAY
+    """First guess of the time between two changes."""
+    way: Way = USUAL
+
+
+def asked_by(settings: Settings) -> Asked:
+    """What a continuous crawl with these settings would do."""
+    manager = replace(settings.manager, continuous=True)
+    preset = in_force(manager)
+    way = Way(preset.gamma, float(preset.min_period), preset.alpha)
+    return Asked(manager.revisit, float(manager.change_period), way)
+
+
+def revisits(world: World, asked: Mapping[str, Asked], budget: float, seed: int, show: Show) -> dict[str, Result]:
+    """The results by name. `budget`: visits for each change."""
     if not len(world.time):
         raise UsageError(f"nothing changes in {world.name}", "Give pages that change: a visit cannot find anything.")
     found = {}
-    for number, policy in enumerate(policies):
-        show(f"{world.name}, {budget:g} visits for each change: {policy}", number / len(policies))
-        found[policy] = simulate(world, policy, budget * world.rate, seed=seed)
+    for number, (name, each) in enumerate(asked.items()):
+        show(f"{world.name}, {budget:g} visits for each change: {name}", number / len(asked))
+        found[name] = simulate(world, each.policy, budget * world.rate, None, each.period, seed, each.way)
     return found
 
 

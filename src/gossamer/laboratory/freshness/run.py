@@ -8,7 +8,7 @@ hundredth of all. A page that a visit finds dead leaves the crawl.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import numpy as np
 
@@ -49,12 +49,27 @@ class Result:
         return float(self.freshness[(self.visits >= first) & (self.visits < last)].mean())
 
 
+class Way(NamedTuple):
+    """What else decides which pages are visited."""
+
+    gamma: float = 1.0
+    min_period: float = 0.0
+    """Seconds; no page is visited sooner again."""
+    alpha: float = 1.0
+    """Exponent of the importance of a page."""
+
+
+USUAL: Final = Way()
+
+
 class Crawler:
     """The state of the simulated crawler."""
 
-    def __init__(self, world: World, policy: str, budget: float, rates: F64 | None, period: float, seed: int) -> None:
+    def __init__(
+        self, world: World, policy: str, budget: float, rates: F64 | None, period: float, seed: int, way: Way = USUAL
+    ) -> None:
         pages, random = world.pages, np.random.default_rng(seed)
-        self.world, self._policy, self._budget = world, POLICIES[policy], budget
+        self.world, self._policy, self._budget = world, (POLICIES[policy], way), budget
         self._learns = rates is None and policy not in UNLEARNED
         self.last = np.where(world.births == 0, -random.random(pages) * min(pages / budget, period), world.births)
         self.stale = world.next_change(np.arange(pages), np.maximum(self.last, 0.0))
@@ -70,13 +85,16 @@ class Crawler:
 
     def visit(self, now: float, count: int, visits: float) -> tuple[I64, F64]:
         """Visits `count` pages; returns them with the predicted probability that they have changed."""
-        known = np.flatnonzero(self.left & (self.world.births < now))
+        policy, way = self._policy
+        rested = self.last <= now - way.min_period if way.min_period else True
+        known = np.flatnonzero(self.left & (self.world.births < now) & rested)
         if not len(known):
             return known, np.zeros((2, 0))
         ages = np.maximum(now - self.last[known], 1.0)
         belief = self._learner.belief(known, ages)
-        moment = Moment(belief, self.weights[known], ages, self._budget, visits, self._intervals[known])
-        numbers = self._policy.choose(moment)
+        worth = self.weights[known] ** way.alpha
+        moment = Moment(belief, worth, ages, self._budget, visits, self._intervals[known], way.gamma)
+        numbers = policy.choose(moment)
         best = np.argpartition(-numbers, min(count, len(known) - 1))[:count]
         pages, age = known[best], ages[best]
         changed = self.stale[pages] <= now
@@ -108,10 +126,14 @@ def simulate(
     rates: F64 | None = None,
     period: float = 60 * 86_400.0,
     seed: int = 1,
+    way: Way = USUAL,
+    importance: F64 | None = None,
 ) -> Result:
     """Runs from the start of the world to its end. `budget` is visits per second; `rates`, if given, are known to the
-    crawler; `period` is its first guess of the time between two changes."""
-    crawler, pages = Crawler(world, policy, budget, rates, period, seed), world.pages
+    crawler; `period` is its first guess of the time between two changes; `importance` weighs freshness and age."""
+    crawler, pages = Crawler(world, policy, budget, rates, period, seed, way), world.pages
+    if importance is not None:
+        crawler.weights = importance
     count = max(1, pages // BATCHES)
     steps = int(world.end * budget / count)
     course, late, seen = np.empty((3, steps)), np.zeros(pages, bool), list[F64]()

@@ -11,7 +11,7 @@ import numpy as np
 
 from gossamer.base.arrays import F32, F64, U16, U32
 from gossamer.base.errors import UsageError
-from gossamer.base.model import NONE, VISIT
+from gossamer.base.model import NONE, VISIT, PageFlag
 from gossamer.crawl.parts import new_columns
 from gossamer.desk.columns import Columns
 from gossamer.harvester.backoff import SiteClocks
@@ -22,6 +22,7 @@ from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.simulate import loop
 from gossamer.laboratory.simulate.flow import NOW, make_flow
 from gossamer.laboratory.simulate.loop import FAILED, FETCHED, KNOWN, REQUESTS, CrawlRules, Discovered, Simulation
+from gossamer.laboratory.simulate.own import NOBODY, Own, link_merits, merits
 from gossamer.laboratory.simulate.scenario import Scenario
 from gossamer.laboratory.simulate.servers import serve
 from gossamer.manager import learn
@@ -29,7 +30,7 @@ from gossamer.manager.plan import make_plan
 from gossamer.manager.policies import new_totals, pages_of
 from gossamer.manager.scans import soonest_due
 from gossamer.manager.strategies import Strategy, strategy_named
-from gossamer.manager.value import TOTAL, Value, terms_of
+from gossamer.manager.value import TOTAL, prepared_for, terms_of
 from gossamer.rank.completed import GROWTH, LEAST
 from gossamer.rank.graph import Block
 from gossamer.rank.pagerank import pagerank
@@ -81,15 +82,16 @@ def simulate(
     start: U32 | None = None,
     worth: F64 | None = None,
     history: F64 | None = None,
+    own: Own = NOBODY,
     progress: Progress | None = None,
 ) -> Run:
     """Simulates a crawl. `worth` is the true PageRank, computed if the strategy needs it and it is not given; `history`
-    is the PageRank of an earlier crawl by page, NaN for new pages."""
+    is the PageRank of an earlier crawl by page, NaN for new pages; `own` are settings of a user."""
     begun = time.process_time()
     rule = strategy_named(strategy)
     starts = graph.start if start is None else np.asarray(start, np.uint32)
     _check(graph, rule, scenario, starts, history)
-    crawl = _Crawl(graph, rule, scenario, starts, _given(graph, rule, scenario, worth, history))
+    crawl = _Crawl(graph, rule, scenario, starts, _given(graph, rule, scenario, worth, history), own)
     crawl.run(progress)
     found, counts = crawl.arrays.found, crawl.arrays.found.counts
     n = int(counts[FETCHED])
@@ -97,7 +99,7 @@ def simulate(
     size, cpu = int(graph.size[order].sum(dtype=np.int64)), time.process_time() - begun
     totals = Totals(int(counts[REQUESTS]), int(counts[FAILED]), size, crawl.now, cpu)
     active = _thinned(found.times[:n], found.active[:n])
-    return Run(strategy, scenario, order, found.times[:n].copy(), active, totals)
+    return Run(own.name or strategy, scenario, order, found.times[:n].copy(), active, totals)
 
 
 def _check(graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, history: F64 | None) -> None:
@@ -176,9 +178,8 @@ def _waits(scenario: Scenario, columns: Columns) -> Waits:
 class _Crawl:
     """One simulated crawl: its arrays, its plans and its link scores."""
 
-    def __init__(self, graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, given: F32) -> None:
-        self.graph, self.rule, self.scenario = graph, rule, scenario
-        self.value = Value()
+    def __init__(self, graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, given: F32, own: Own) -> None:
+        self.graph, self.rule, self.scenario, self.own = graph, rule, scenario, own
         sites = graph.sites
         self.columns = columns = new_columns(graph.pages, sites)
         columns.site.count = columns.origin.count = sites
@@ -208,7 +209,7 @@ class _Crawl:
     def _rules(self) -> CrawlRules:
         s = self.scenario
         self.columns.page.count = int(self.arrays.found.counts[KNOWN])
-        terms = terms_of(self.columns, self.rule.code, self.value, self._total, self.now)
+        terms = terms_of(self.columns, self.rule.code, self.own.value, self._total, self.now)
         limits = (s.pages_per_site, s.depth, s.connections, max(1, s.sites_an_address))
         return CrawlRules(self.rule.code, terms, self.given, *limits, 0.0)
 
@@ -235,7 +236,7 @@ class _Crawl:
 
     def run(self, progress: Progress | None) -> None:
         pages, most = self.graph.pages, self.scenario.most_pages or self.graph.pages
-        prepares = bool(self.rule.prepares)
+        prepares = self._scored
         last_plan = -1
         if not self.heaps:
             self._plan()
@@ -261,7 +262,7 @@ class _Crawl:
     def _every(self, fetched: int) -> int:
         """Number of pages after which scores are computed again."""
         every = self.scenario.rank_every
-        if not every and self.rule.prepares == "completed":
+        if not every and self._prepares == "completed":
             return max(LEAST, round(GROWTH * fetched))
         every = every or USUAL
         return max(1, round(every if every >= 1 else every * self.graph.pages))
@@ -272,11 +273,12 @@ class _Crawl:
 
     def _plan(self) -> bool:
         """Makes the next plan. Returns whether it has pages, or requests are in flight."""
-        if self.rule.prepares:
+        if self._scored:
             self._score()
+        self._tell()
         self.rules = self._rules()
         cap = self.scenario.per_site or self.graph.pages
-        batch, value, total = self.scenario.batch, self.value, self._total
+        batch, value, total = self.scenario.batch, self.own.value, self._total
         plan = make_plan(self.columns, self.rule, self.now, batch, cap, np.inf, value, total)
         self.queue.install(plan)
         self.queue.enter(plan.sites, self.now)
@@ -292,18 +294,39 @@ class _Crawl:
         return self._plan()
 
     def _prepare(self) -> None:
-        if self.rule.prepares:
+        if self._scored:
             self._score()
         self.rules = self._rules()
         self._rekey()
+
+    @property
+    def _prepares(self) -> str:
+        return prepared_for(self.rule, self.own.value.weights)
+
+    @property
+    def _scored(self) -> bool:
+        """Whether scores are computed again and again."""
+        return bool(self._prepares or link_merits(self.rule, self.own.value))
+
+    def _tell(self) -> None:
+        """What the URLs say of the known pages, for the next plan."""
+        page, pages = self.columns.page, self.arrays.found.origin[: int(self.arrays.found.counts[KNOWN])]
+        if len(self.own.boost):
+            page.boost[: len(pages)] = self.own.boost[pages]
+        if len(self.own.dynamic):
+            page.flags[: len(pages)] |= np.where(self.own.dynamic[pages], np.uint8(PageFlag.DYNAMIC), np.uint8(0))
 
     def _score(self) -> None:
         graph, page = _Fetched(self.arrays.found), self.columns.page
         fetched = np.zeros(graph.pages, np.bool_)
         fetched[self.arrays.found.sources[: self._fetched]] = True
         known = Known(graph, page.origin[: graph.pages], fetched, self.starts)
-        found = PREPARED[self.rule.prepares](known, self._before())
-        if self.rule.prepares == "completed":
+        if weights := link_merits(self.rule, self.own.value):
+            page.merit[: graph.pages], self.ranks = merits(graph, known.site, weights, self.ranks)
+        if not self._prepares:
+            return
+        found = PREPARED[self._prepares](known, self._before())
+        if self._prepares == "completed":
             page.completed[: graph.pages] = found.values
             self.columns.ranking[:] = found.base, graph.pages
         else:
@@ -311,7 +334,7 @@ class _Crawl:
 
     def _before(self) -> F64 | None:
         """The present scores; the completed ones include their growth since they were computed."""
-        if self.rule.prepares != "completed":
+        if self._prepares != "completed":
             return self.ranks
         base, ranked = self.columns.ranking
         values = self.columns.page.completed[: int(self.arrays.found.counts[KNOWN])].astype(np.float64)
