@@ -6,6 +6,7 @@
 # make bounds                         the bounds and figures, measured on this machine (two hours)
 # make bench                          Gossamer beside Scrapy, Crawlee and wget2, and how its cost grows: docs/benchmarks.md
 #                                     (40 minutes; QUICK=1: ten)
+# make audit                          known vulnerabilities of the pinned versions, by pip-audit: docs/vulnerabilities.md
 # make fuzz                           inputs that break what reads them, looked for (10 minutes a target, or MINUTES=1)
 
 PYTHON  ?= python3
@@ -19,7 +20,7 @@ PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 # Python keeps its compiled modules, whatever the machine says: a crawl starts six processes, a test run thousands.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: crawl install dist test quick bounds bench fuzz clean
+.PHONY: crawl install dist test quick bounds bench audit fuzz clean
 
 crawl: install
 ifeq ($(strip $(SEEDS)),)
@@ -70,6 +71,11 @@ $(OTHERS)/installed: requirements-bench.lock
 	  || echo "no wget2: it is left out (on Debian: apt-get install wget2)"
 	@touch $@
 
+audit:
+	@command -v pip-audit >/dev/null || { echo "pip-audit is missing; install it: pipx install pip-audit"; exit 1; }
+	@found=0; for lock in requirements*.lock; do \
+	  echo "== $$lock"; pip-audit --no-deps --disable-pip -r $$lock || found=1; done; exit $$found
+
 fuzz: $(VENV)/installed-dev $(VENV)/installed
 	$(BIN)/python -m fuzz all --minutes $(MINUTES)
 
@@ -104,10 +110,9 @@ $(VENV)/installed-dev: requirements-lab.lock requirements-dev.lock requirements-
 	@$(PIP) install --no-compile -r requirements-lab.lock -r requirements-dev.lock
 	@$(PIP) install --no-deps -r requirements-replay.lock \
 	  || { echo "no pywb: the tests that replay a crawl are skipped"; touch $(VENV)/without-pywb; }
-	@PATH="$$PATH:/usr/sbin" command -v nginx >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends nginx-light) >/dev/null 2>&1; } \
-	  || { echo "no nginx: the tests that need one are skipped"; touch $(VENV)/without-nginx; }
-	@PATH="$$PATH:/usr/sbin" command -v dnsmasq >/dev/null \
-	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends dnsmasq-base) >/dev/null 2>&1; } \
-	  || { echo "no dnsmasq: the tests that need one are skipped"; touch $(VENV)/without-dnsmasq; }
+	@for each in nginx:nginx-light dnsmasq:dnsmasq-base zsh:zsh fish:fish; do \
+	  name=$${each%:*}; PATH="$$PATH:/usr/sbin" command -v $$name >/dev/null \
+	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends $${each#*:}) >/dev/null 2>&1; } \
+	  || { echo "no $$name: the tests that need it are skipped"; touch $(VENV)/without-$$name; }; \
+	done
 	@touch $@

@@ -1,8 +1,9 @@
-"""The shell completes: bash loads the script that `gossamer completion` prints, and asks for the rest of a word."""
+"""The shell completes: it loads the script that `gossamer completion` prints, and asks for the rest of a word."""
 
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,9 @@ from click.testing import CliRunner
 
 from gossamer.cli import app
 from gossamer.manager.strategies import STRATEGIES
+from tests.support.needed import needed
 from tests.support.paths import ROOT
+from tests.support.timing import COMMAND
 
 ASK = """
 eval "$(gossamer completion bash)"
@@ -32,12 +35,16 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return made
 
 
-def completed(program: Path, folder: Path, *words: str) -> list[str]:
+def asked(program: Path, folder: Path, *words: str) -> list[str]:
+    """What a shell prints that runs these words; `gossamer` is on its path."""
     environment = os.environ | {"PATH": f"{program.parent}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT / "src")}
-    asked = ["bash", "--norc", "-c", ASK, "bash", *words]
-    done = subprocess.run(asked, cwd=folder, env=environment, capture_output=True, text=True)
+    done = subprocess.run(words, cwd=folder, env=environment, capture_output=True, text=True, timeout=COMMAND)
     assert done.stderr == ""
-    return done.stdout.split()
+    return done.stdout.splitlines()
+
+
+def completed(program: Path, folder: Path, *words: str) -> list[str]:
+    return " ".join(asked(program, folder, "bash", "--norc", "-c", ASK, "bash", *words)).split()
 
 
 def test_bash_completes_commands_options_settings_strategies_and_folders(program: Path, tmp_path: Path) -> None:
@@ -50,12 +57,44 @@ def test_bash_completes_commands_options_settings_strategies_and_folders(program
     assert completed(program, tmp_path, "status", "my") == ["-o", "dirnames"]
 
 
-@pytest.mark.parametrize(("shell", "word"), [("zsh", "#compdef gossamer"), ("fish", "complete --no-files")])
-def test_other_shells_have_their_script(shell: str, word: str) -> None:
-    said = CliRunner().invoke(app, ["completion", shell])
-    assert said.exit_code == 0
-    assert word in said.output
-    assert "_GOSSAMER_COMPLETE" in said.output
+@needed("fish", shutil.which("fish") is not None, "apt-get install fish")
+def test_fish_completes(program: Path, tmp_path: Path) -> None:
+    (tmp_path / "my-crawl").mkdir()
+    lines = ("gossamer co", "gossamer crawl --pat", "gossamer crawl x --set harvester.address_", "gossamer status my")
+    script = "gossamer completion fish | source; for line in $argv; complete -C $line; echo; end"
+    said = "\n".join(asked(program, tmp_path, "fish", "--no-config", "-c", script, *lines)).split("\n\n")
+    found = [sorted(line.partition("\t")[0] for line in part.splitlines()) for part in said]
+    assert found == [
+        ["compact", "compare", "completion", "config"],
+        ["--patience"],
+        ["harvester.address_wait="],
+        ["my-crawl/"],
+    ]
+
+
+ZSH = """
+compdef() { print registered $2 }
+_describe() { print -l -- ${(@P)3} }
+compadd() { print -l -- ${(@P)@[-1]} }
+_path_files() { print paths $@ }
+eval "$(gossamer completion zsh)"
+for line; do words=(${=line}); CURRENT=$#words; print; _gossamer_completion; done
+"""
+"""What belongs to the line editor, which no script can use, prints what it is given."""
+
+
+@needed("zsh", shutil.which("zsh") is not None, "apt-get install zsh")
+def test_zsh_completes(program: Path, tmp_path: Path) -> None:
+    lines = ("gossamer co", "gossamer crawl --pat", "gossamer crawl x --set harvester.address_", "gossamer status my")
+    said = "\n".join(asked(program, tmp_path, "zsh", "-f", "-c", ZSH, "zsh", *lines)).split("\n\n")
+    found = [sorted(line.partition(":")[0] for line in part.splitlines()) for part in said]
+    assert found == [
+        ["registered gossamer"],
+        ["compact", "compare", "completion", "config"],
+        ["--patience"],
+        ["harvester.address_wait="],
+        ["paths -/"],
+    ]
 
 
 def test_an_unknown_shell_is_refused_with_the_known_ones() -> None:
