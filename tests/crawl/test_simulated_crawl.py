@@ -16,12 +16,16 @@ from gossamer.base.ending import Ending
 from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, LinkKind, Outcome, PageFlag, Reason, State, VisitFlag
 from gossamer.base.outcomes import Aside
+from gossamer.collection import manifest
 from gossamer.collection.commits import COMMIT_EVERY, Commits
 from gossamer.collection.journal.journal import Journal
-from gossamer.collection.layout import SETTINGS
+from gossamer.collection.layout import SETTINGS, shard_folder
+from gossamer.collection.recovery import recover
 from gossamer.config import Settings
 from gossamer.crawl.loop import Crawl
+from gossamer.crawl.open import open_collection
 from gossamer.crawl.sleep import FURTHER, TICK
+from gossamer.desk import snapshot
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places
 from gossamer.harvester.harvest import Harvest
@@ -34,7 +38,7 @@ from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Labels, Reply, Sitemaps
-from tests.support.world import World, impolite, robots_first
+from tests.support.world import World, impolite, robots_first, seal_here
 
 ROOT = "http://a.example/"
 
@@ -86,6 +90,24 @@ def test_a_commit_is_begun_every_second_of_a_crawl(tmp_path: Path) -> None:
     assert seconds > 10
     assert result.crawl.store.commits > seconds / (2 * COMMIT_EVERY)
     assert max(behind) < 2 * COMMIT_EVERY
+
+
+def test_a_clean_stop_seals_no_empty_file(tmp_path: Path) -> None:
+    """Before link scores are computed at the end, everything is sealed; if nothing comes after, that was all."""
+    world = World(tmp_path, {ROOT: Reply(digest=1)})
+    world.run([ROOT], turns=20)
+    shard = shard_folder(tmp_path)
+    store, desk, _ = open_collection(tmp_path, world.settings, world.clock, sealer=seal_here)
+    try:
+        store.commit(rotate=True)
+        store.seal_all()
+        before = list(manifest.read(shard).segments)
+        store.finish(*snapshot.dump(desk, store.ends()))
+    finally:
+        store.close()
+    assert list(manifest.read(shard).segments) == before
+    assert recover(shard).stopped
+    assert world.run(clean=False).ending is Ending.DONE
 
 
 @pytest.mark.parametrize("policy", ["value", "opic", "breadth-first"])

@@ -76,6 +76,11 @@ class Commits:
             if self.committed is not None:
                 self._uncommitted.append(effects.visits)
 
+    @property
+    def all_closed(self) -> bool:
+        """Whether everything is committed, in closed files: another one would be empty."""
+        return self._running is None and self.journal.is_new
+
     def behind(self) -> bool:
         """Whether the disk is too slow for the crawl."""
         return self.lag() > MOST_BEHIND or self.journal.behind_bytes > MOST_BYTES

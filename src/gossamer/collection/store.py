@@ -186,7 +186,8 @@ class Store:
     def finish(self, arrays: dict[str, Array | image.Parts], meta: dict[str, Any], seal: bool = True) -> None:
         """A clean stop: commits and seals everything, and writes an image. Without `seal`, which takes memory, the next
         start seals."""
-        self.commit(rotate=True)
+        if not self._commits.all_closed:
+            self.commit(rotate=True)
         if seal:
             self.seal_all()
         journal = self._commits.journal

@@ -66,6 +66,7 @@ class Journal:
         self._lock = threading.Lock()
         self._file = _File(journal_path(shard, number), salt, last)
         self._closing: _File | None = None
+        self._header = 0
         self._uncommitted: deque[tuple[int, int, float]] = deque()
         self.number = number
         self.last = last
@@ -79,6 +80,11 @@ class Journal:
     def bytes(self) -> int:
         """Length of the present file."""
         return self._file.appender.length
+
+    @property
+    def is_new(self) -> bool:
+        """Whether nothing was written since the last file was closed."""
+        return self.bytes == self._header
 
     @property
     def behind_since(self) -> float | None:
@@ -140,7 +146,7 @@ class Journal:
             closed = self.number
             file = _File(journal_path(self._shard, closed + 1), secrets.randbits(64), self.last)
             file.appender.append(header(self._shard_number, self.last + 1, file.salt))
-            self._closing, self._file = self._file, file
+            self._closing, self._file, self._header = self._file, file, file.appender.length
             self.number = closed + 1
             self.visits = 0
         return closed
