@@ -24,7 +24,7 @@ from gossamer.collection.layout import shard_folder
 from gossamer.crawl.run import _Signals
 from gossamer.crawl.start import CrawlRequest, Prepared, prepare
 from gossamer.webs.demo import DemoWeb
-from tests.support.crawling import Crawling, Ended, Served, alive, children, command_line, gossamer, serve
+from tests.support.crawling import LIGHT, Crawling, Ended, Served, alive, children, command_line, gossamer, serve
 from tests.support.disks import mounted, remount
 from tests.support.reading import Found, committed
 
@@ -45,7 +45,7 @@ main()
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(WEB, tmp_path_factory.mktemp("web")) as served:
+    with serve(WEB, tmp_path_factory.mktemp("web"), *LIGHT) as served:
         yield served
 
 
@@ -238,7 +238,7 @@ def test_the_error_for_a_second_crawl_names_the_process_of_the_first(served: Ser
 
 
 def test_ctrl_c_stops_cleanly_even_during_sealing(served: Served, folder: Path) -> None:
-    with served.begin(folder, *SLOW, "--set", "collection.seal_every=1s") as crawling:
+    with served.begin(folder, *SLOW, "--workers", "2", "--set", "collection.seal_every=1s") as crawling:
         assert committed_once(crawling)
         assert crawling.wait_for(lambda: any("tables.seal" in command_line(p) for p in children(crawling.pid)))
         processes = children(crawling.pid)
@@ -341,10 +341,11 @@ def test_a_crawl_ends_after_the_given_time(served: Served, folder: Path) -> None
 
 
 def test_a_small_crawl_in_several_runs_has_link_scores_and_the_value_of_all_pages(served: Served, folder: Path) -> None:
-    first = served.crawl(folder, "--pages", "30").figures
+    scored = ("--set", "manager.weights={completed=1}")
+    first = served.crawl(folder, "--pages", "30", *scored).figures
     assert (first["scores"]["visits"], first["scores"]["why"]) == (first["visits"], "")
     assert first["value"][-1][2] == first["why"]["done"]["ok"]
-    second = served.crawl(folder, "--pages", "30").figures
+    second = served.crawl(folder, "--pages", "30", *scored).figures
     assert second["scores"]["visits"] == second["visits"] > first["visits"]
     assert second["scores"]["made"] > first["scores"]["made"]
     assert second["value"][: len(first["value"])] == first["value"]
@@ -352,7 +353,7 @@ def test_a_small_crawl_in_several_runs_has_link_scores_and_the_value_of_all_page
     said = gossamer("status", folder).output
     assert "0 visits since" in said
     assert f"with {second['why']['done']['ok']} pages" in said
-    other = served.crawl(folder, "--pages", "5", "--set", "manager.index_value=minimum").figures
+    other = served.crawl(folder, "--pages", "5", *scored, "--set", "manager.index_value=minimum").figures
     assert other["value"][0][0] > second["value"][-1][0], "another unit begins a new curve"
     assert max(value for _, value, _ in other["value"]) < 1
 

@@ -17,7 +17,7 @@ from gossamer.collection.runs import RUNS, begin_run, runs, settings_of, settle_
 from gossamer.config import Settings, override
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.simulated import Reply
-from tests.support.crawling import gossamer, serve
+from tests.support.crawling import LIGHT, gossamer, serve
 from tests.support.world import World
 
 
@@ -88,7 +88,7 @@ def test_the_stored_differences_are_those_that_were_printed(tmp_path: Path) -> N
     """The addresses and certificates of a demonstration differ at every start, and do not count as changes."""
     folder = tmp_path / "crawl"
     for changes in ((), (), ("--set", "harvester.tries=5")):
-        assert gossamer("crawl", folder, "--demo", "--pages", "1", *changes).code == 0
+        assert gossamer("crawl", folder, "--demo", "--workers", "1", "--pages", "1", *changes).code == 0
     found = runs(shard_folder(folder))
     assert [r["differences"] for r in found] == [[], [], ["harvester.tries: 3 -> 5"]]
     assert [r["settled"] for r in found] == [True] * 3
@@ -101,7 +101,7 @@ WEB = DemoWeb(seed=61, sites=4, pages=30, largest=12, errors=0, busy=0, delays=0
 def test_a_resume_with_other_settings_lists_the_differences(tmp_path: Path) -> None:
     """Whether the command line changed them, or somebody edited crawl.toml."""
     folder = tmp_path / "crawl"
-    with serve(WEB, tmp_path) as served:
+    with serve(WEB, tmp_path, *LIGHT) as served:
         assert served.crawl(folder, "--pages", "3").code == 0
         second = gossamer("crawl", folder, "--pages", "3", "--set", "harvester.tries=5")
         assert "changed: harvester.tries: 3 -> 5" in second.errors.splitlines()

@@ -14,7 +14,7 @@ import pytest
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.lock import LOCK, process_start
 from gossamer.webs.demo import DemoWeb
-from tests.support.crawling import Crawling, Served, children, gossamer, kill, serve
+from tests.support.crawling import LIGHT, Crawling, Served, children, gossamer, kill, serve
 from tests.support.reading import committed
 
 pytestmark = pytest.mark.slow
@@ -39,7 +39,7 @@ main()
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(WEB, tmp_path_factory.mktemp("web")) as served:
+    with serve(WEB, tmp_path_factory.mktemp("web"), *LIGHT) as served:
         yield served
 
 

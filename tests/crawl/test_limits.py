@@ -26,7 +26,7 @@ from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.crawl.run import CrawlRequest, run
 from gossamer.urls import Scope
 from gossamer.webs.demo import DemoWeb
-from tests.support.crawling import Served, children, serve
+from tests.support.crawling import LIGHT, Served, children, serve
 from tests.support.pooling import Start, ask, collect, outcomes, server, start
 from tests.support.reading import Found, committed
 from tests.support.server import Server
@@ -43,7 +43,7 @@ LIMITED = (
 
 @pytest.fixture(scope="module")
 def served(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
-    with serve(WEB, tmp_path_factory.mktemp("web")) as served:
+    with serve(WEB, tmp_path_factory.mktemp("web"), *LIGHT) as served:
         yield served
 
 

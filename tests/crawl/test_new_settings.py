@@ -19,7 +19,7 @@ from gossamer.robots import Rules
 from gossamer.seeder.seed import Planted
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.simulated import Reply
-from tests.support.crawling import gossamer, serve
+from tests.support.crawling import LIGHT, gossamer, serve
 from tests.support.world import World, impolite, state_of
 
 ROOT = "http://a.example/"
@@ -202,7 +202,7 @@ WEB = DemoWeb(seed=61, sites=4, pages=60, largest=25, errors=0, busy=0, delays=0
 @pytest.mark.slow
 def test_a_run_killed_with_new_settings_lists_them_again_at_the_next_start(tmp_path: Path) -> None:
     folder, everything = tmp_path / "crawl", "seeder.reject=://"
-    with serve(WEB, tmp_path) as served:
+    with serve(WEB, tmp_path, *LIGHT) as served:
         assert served.crawl(folder, "--pages", "8").code == 0
         with served.begin(folder, "--set", everything, program=DIES) as crawling:
             assert crawling.ended().code == -9

@@ -23,7 +23,7 @@ from gossamer.robots import Rules
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.site import SiteNames
 from gossamer.webs.simulated import Asked, Reply
-from tests.support.crawling import gossamer, serve
+from tests.support.crawling import LIGHT, gossamer, serve
 from tests.support.reading import Found
 from tests.support.world import World, impolite, robots_first, state_of
 
@@ -298,7 +298,7 @@ def test_sites_of_the_demonstration_web_with_two_names_are_crawled_by_the_right_
     }
     seeds = tmp_path / "wrong.seeds"
     seeds.write_text("".join(f"http://{wrong[s.host]}/\n" for s in TWINS.all_sites))
-    with serve(TWINS, tmp_path) as served:
+    with serve(TWINS, tmp_path, *LIGHT) as served:
         ended = gossamer(
             "crawl", tmp_path / "crawl", "--config", served.config, "--seeds", seeds, "--patience", "5s", "--json"
         )

@@ -20,7 +20,7 @@ from warcio.archiveiterator import ArchiveIterator
 from gossamer.collection import cdx
 from gossamer.webs.demo import DemoWeb
 from tests.support.archiving import Shard, exchange
-from tests.support.crawling import serve
+from tests.support.crawling import LIGHT, serve
 from tests.support.needed import needed
 from tests.support.timing import COMMAND, WITHIN
 
@@ -192,7 +192,7 @@ class Crawled:
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
     folder = tmp_path_factory.mktemp("crawled")
-    with serve(DemoWeb(sites=30, pages=600), folder, "gatherer.text=true") as served:
+    with serve(DemoWeb(sites=30, pages=600), folder, *LIGHT, "gatherer.text=true") as served:
         ended = served.crawl(folder / "my-crawl", "--workers", "1", "--pages", "300")
         assert ended.code == 0, ended.errors
         again = ("--set", "manager.min_period=1s", "--pages", "400")  # the same pages, once more

@@ -29,6 +29,8 @@ from gossamer.webs.local import demo_settings
 from tests.support.timing import COMMAND
 
 SMALL: Final = ("collection.max_pages=100000", "collection.max_sites=1000", "harvester.pause=10ms")
+LIGHT: Final = ("harvester.workers=1", "manager.weights={opic=1}")
+"""For crawls that need neither two workers nor link scores: two processes less to start."""
 
 
 @dataclass(frozen=True, slots=True)

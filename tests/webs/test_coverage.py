@@ -13,7 +13,7 @@ from gossamer.webs.coverage import Coverage, Fate, Part, compare, lines
 from gossamer.webs.demo import DemoWeb, UrlKind
 from gossamer.webs.demo.links import only_counted
 from gossamer.webs.demo.web import DEPTH_DYNAMIC
-from tests.support.crawling import Ended, gossamer, serve
+from tests.support.crawling import LIGHT, Ended, gossamer, serve
 
 WEB = DemoWeb(seed=5, sites=30, pages=600, largest=2_000, errors=0.01, busy=0.005, silent=1)
 TRUTH, EXPECTED = WEB.truth(), WEB.reachable()
@@ -151,7 +151,7 @@ OPTIONS = ("--sites", "20", "--pages", "300", "--seed", "5", "--with", "silent=1
 @pytest.fixture(scope="module")
 def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("crawled")
-    with serve(SMALL, folder, "harvester.first_byte_timeout=20s") as served:
+    with serve(SMALL, folder, *LIGHT, "harvester.first_byte_timeout=20s") as served:
         ended = served.crawl(folder / "crawl", "--workers", "1")
     assert ended.code == 0, ended.errors
     return folder / "crawl"

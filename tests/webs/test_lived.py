@@ -15,7 +15,7 @@ from gossamer.webs.coverage.lived import Judge, Lived, Seen, as_json, lines_of_l
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.life import Happening, Validators
 from gossamer.webs.demo.living import LivingAnswers
-from tests.support.crawling import gossamer, serve
+from tests.support.crawling import LIGHT, gossamer, serve
 
 SPEED = 1440.0
 WEB = DemoWeb(seed=4, sites=30, pages=400, speed=SPEED)
@@ -171,7 +171,7 @@ def test_the_result_is_told_in_lines_and_in_json(honest: Lived) -> None:
 def test_a_crawl_that_visits_again_is_judged_by_its_collection(tmp_path: Path) -> None:
     web, folder = DemoWeb(seed=4, sites=12, pages=120, tls=0, slow=0, delays=0, speed=1e5), tmp_path / "crawl"
     options = ("--sites", "12", "--pages", "120", "--seed", "4", "--without", "tls,slow,delays", "--speed", "100000")
-    with serve(web, tmp_path) as served:
+    with serve(web, tmp_path, *LIGHT) as served:
         assert served.crawl(folder, "--workers", "1", "--for", "4s").code == 0
         assert gossamer("again", folder, "--yes").code == 0
         assert served.crawl(folder, "--workers", "1", "--for", "4s").code == 0

@@ -20,7 +20,7 @@ from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.simulated import Asked, Reply
-from tests.support.crawling import gossamer, serve
+from tests.support.crawling import LIGHT, gossamer, serve
 from tests.support.machine import Machine
 from tests.support.world import World, impolite, state_of
 
@@ -165,7 +165,7 @@ def test_the_statistics_have_the_used_and_the_granted_bandwidth(tmp_path: Path) 
 
 def test_a_crawl_over_sockets_reads_no_more_than_was_granted(tmp_path: Path) -> None:
     """It takes at least as long as its bytes at the granted rate, however fast this machine is."""
-    with serve(DemoWeb(seed=3, sites=6, pages=60, largest=20), tmp_path) as served:
+    with serve(DemoWeb(seed=3, sites=6, pages=60, largest=20), tmp_path, *LIGHT) as served:
         ended = served.crawl(tmp_path / "crawl", "--bandwidth", "200KB/s", "--pages", "30")
     figures = ended.figures["bandwidth"]
     assert ended.code == 0, ended.errors
