@@ -1,7 +1,7 @@
 """The checks of an audit, in one table: name, severity, what is wrong, how to mend it, and the SQL that finds it.
 
 Each query returns rows of address, page that leads to it, text of the link, and a detail; what does not apply is null.
-It reads these tables, which `audit.py` makes:
+It reads these tables, which `run.py` makes:
 
     page    each known page: number, url, site, depth, kind, state, reason, in_sitemap, outcome, status, and what its
             last copy says (title, description, length, text_length, flags, charset, latency, redirect, duplicate_of …)
