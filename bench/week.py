@@ -21,7 +21,7 @@ import re
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from random import Random
@@ -49,6 +49,7 @@ from gossamer.read.tell.send import NotToldError
 from gossamer.read.tell.teller import Teller
 from gossamer.read.verify.verify import verify
 from gossamer.robots import Rules
+from gossamer.urls.names import bare
 from gossamer.webs.coverage import lived
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.life import Validators
@@ -92,8 +93,9 @@ def living(seed: int, sites: int, pages: int, speed: float) -> DemoWeb:
 class Living:
     """The answers of the living Web, for the simulated network."""
 
-    def __init__(self, web: DemoWeb, clock: Machine) -> None:
-        self.web, self._clock, self._answers = web, clock, LivingAnswers(web)
+    def __init__(self, web: DemoWeb, starts: Callable[[], float]) -> None:
+        """`starts`: the wall time at which the request begins that is to be answered."""
+        self.web, self._starts, self._answers = web, starts, LivingAnswers(web)
         self._canonical = urls.Scope.of(Settings().seeder).canonical
 
     def address(self, host: str) -> str | None:
@@ -103,7 +105,7 @@ class Living:
     def reply(self, url: str) -> Reply:
         site = self.web.by_host[urls.host(url)]
         target = "/" + url.partition("://")[2].partition("/")[2]
-        found = self._answers.answer(site, target, {}, self._clock.wall())
+        found = self._answers.answer(site, target, {}, self._starts())
         outcome, retry = _OUTCOMES[found.status], float(found.retry_after or -1)
         if target == "/robots.txt" and outcome is Outcome.OK:
             rules = Rules.parse(found.body, "Gossamer")
@@ -174,13 +176,17 @@ class Week:
     def __post_init__(self) -> None:
         self.clock = Machine(wall=BEGIN)
         self.began = self.clock.monotonic()
-        self.living, self._random = Living(self.web, self.clock), Random(self.seed)
+        self.living, self._random = Living(self.web, self._starts), Random(self.seed)
         answers = self.living.reply, self.changes, self.living.address
         self.world = World(self.folder, *answers, clock=self.clock, merger=merge_here)
         self.folder.mkdir(exist_ok=True)
         (self.folder / SETTINGS).write_text(dump(self.world.settings))
         self.watch = watches.add(self.folder, Watch(0, "*.test", webhook="http://x.example/"))
         self._visits: list[tuple[Any, ...]] = []
+
+    def _starts(self) -> float:
+        assert self.world.web is not None
+        return self.world.web.asking - self.began + BEGIN
 
     # --- the crawl --------------------------------------------------------------------------------------------
 
@@ -280,7 +286,7 @@ class Week:
         for _, _, page, _, _, _, at in self._visits:
             there[of.get(page, "")].append(at - BEGIN + self.began)
         asked = [a for a in self.world.asked if a.ask is Ask.PAGE]
-        missing = [a for a in asked if not any(abs(a.end - at) < 0.05 for at in there[a.url])]
+        missing = [a for a in asked if not any(abs(a.end - at) < 0.05 for at in there[bare(a.url)])]
         return [a.url for a in missing if not any(kill - LOST <= a.end <= kill + 1e-6 for kill in self.kills)]
 
     def untold(self) -> tuple[int, int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import json
+import os
 import random
 import shutil
 from collections.abc import Iterator
@@ -252,6 +253,19 @@ def test_a_query_that_runs_during_a_merge_reads_on(tmp_path: Path) -> None:
 
     database._begin = merged_meanwhile  # type: ignore[method-assign]
     assert list(database.stream("select number, page, outcome from stored.visits order by tick, number")) == before
+
+
+def test_a_query_needs_no_free_descriptors(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sealed_in(tmp_path / "c", 2)
+    before, really = visits(tmp_path / "c"), os.open
+
+    def full(path: Any, flags: int, mode: int = 0o777) -> int:
+        if str(path).endswith(".parquet"):
+            raise OSError(errno.EMFILE, "Too many open files")
+        return really(path, flags, mode)
+
+    monkeypatch.setattr(os, "open", full)
+    assert visits(tmp_path / "c") == before
 
 
 @pytest.mark.usefixtures("each_segment_once")

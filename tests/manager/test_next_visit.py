@@ -103,7 +103,7 @@ def test_what_waits_and_what_rests_says_so() -> None:
     assert (fetched.not_before, fetched.why) == (WALL + 500, "manager.min_period has passed")
     assert fetched.worth_it == fetched.not_before, "nothing else waits"
     assert gone.not_before == pytest.approx(WALL + 14 * 86_400, abs=2 * 3600)
-    assert "rests" in gone.why
+    assert gone.why == "it has rested, since it could not be fetched (tries: 2)"
     columns.site.next[0] = WALL + 900
     held = next_visit(columns, "value", VALUE, ISSUED, WALL, 0, QUIET)
     assert held is not None

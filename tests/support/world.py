@@ -97,6 +97,8 @@ class World:
     parts: Sequence[type[Part]] = PARTS
     errands: Sequence[type[Errand]] = ERRANDS
     steps: Sequence[Step] = STEPS
+    web: SimulatedWeb | None = None
+    """Of the last run."""
 
     @property
     def settings(self) -> Settings:
@@ -127,6 +129,7 @@ class World:
         )
         try:
             web = SimulatedWeb(self.reply, self.clock, desk.seed, www=self.settings.seeder.www, asked=self.asked)
+            self.web = web
             names = SimulatedNames(self.address, self.ttl)
             within = replace(Bounds(), **bounds)  # type: ignore[arg-type]
             crawl = Crawl(desk, store, web, names, self.clock, within, None, self.errands, self.steps)

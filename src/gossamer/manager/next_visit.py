@@ -88,7 +88,7 @@ def _allowed(known: Known, value: Value, state: State, page: int) -> tuple[float
         return at, "its next try is due"
     rest = 0.0 if askable.may_be_fetched_again(0, outcome) else float(askable.rest_of(outcome, tries))
     if rest > value.min_period:
-        return at + rest, f"it could not be fetched (tries: {int(tries)}), and rests"
+        return at + rest, f"it has rested, since it could not be fetched (tries: {int(tries)})"
     return at + value.min_period, "manager.min_period has passed"
 
 

@@ -120,6 +120,8 @@ class SimulatedWeb:
     """Seconds for which results are collected after the first one, before they are handed over."""
     granted: int = 0
     """The last grant. It is not enforced here; only the caps of requests are."""
+    asking: float = 0.0
+    """When the request begins that `reply` is asked about, by the monotonic clock."""
     _open: list[tuple[float, int, bytes]] = field(default_factory=list)
     _received: int = 0
 
@@ -147,11 +149,11 @@ class SimulatedWeb:
     def assign(self, assignments: list[Assignment]) -> None:
         now = self.clock.monotonic()
         for a in assignments:
+            self.asking = start = max(now, a.not_before)
             reply = self.reply(a.url.decode())
             if a.cap and reply.size > a.cap * reply.seconds:
                 labels = replace(reply.labels, flags=reply.labels.flags | VisitFlag.HELD)
                 reply = replace(reply, seconds=reply.size / a.cap, labels=labels)
-            start = max(now, a.not_before)
             end = start + reply.seconds
             answer = (reply.retry_after, reply.status, reply.redirect)
             self.asked.append(Asked(a.ask, a.url.decode(), a.site, a.address, start, end, *answer))

@@ -11,6 +11,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from itertools import pairwise
 from pathlib import Path
 from typing import Any, cast
@@ -28,6 +29,7 @@ from gossamer.config.settings import SeederSettings, Settings
 from gossamer.crawl.loop import Bounds, Crawl
 from gossamer.crawl.open import open_collection
 from gossamer.manager.history import PLANS, History, Past, read_history
+from gossamer.manager.next_visit import NextVisit
 from gossamer.manager.plan import Plan
 from gossamer.observe.listener import Listener
 from gossamer.observe.measure import statistics_of
@@ -40,7 +42,7 @@ from gossamer.read.explain.address import address_of, scope_verdict
 from gossamer.read.explain.answers import PageAnswer, PlanFacts, SiteAnswer, Visit
 from gossamer.read.explain.page import _plan_words
 from gossamer.read.explain.site import is_site
-from gossamer.read.explain.text import lines_of
+from gossamer.read.explain.text import _next_lines, lines_of, when_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
@@ -701,3 +703,15 @@ def test_the_plans_that_contained_a_page_are_reported_during_the_crawl_and_after
     assert f"plan {live[-1]['number']} of " in text_of(said)
     with running(world, []) as (crawl, _):
         assert crawl.planner._history.last == live[-1]["number"]
+
+
+def test_the_next_visit_is_told_in_words() -> None:
+    found = NextVisit(2_000.0, "manager.min_period has passed", 5_600.0, 0.5, 0.75, 0.25, 0.125)
+    assert list(_next_lines(asdict(found), 1_000.0)) == [
+        f"next visit: not before {when_of(2_000.0, 1_000.0)}, when manager.min_period has passed",
+        f"  worth it from {when_of(5_600.0, 1_000.0)} on: its score will be 0.5 when it may be requested, and the best "
+        "other page of its site that waits has 0.75",
+        "  0.25 changes a day are believed: 12 % that it has changed",
+    ]
+    (never,) = _next_lines(asdict(NextVisit(None, "robots.txt forbids it")), 0.0)
+    assert never == "next visit: none, as long as robots.txt forbids it"

@@ -200,7 +200,7 @@ def _next_lines(following: Mapping[str, Any], now: float) -> Iterator[str]:
     worth, best = following["worth_it"], following["threshold"]
     others = f"the best other page of its site that waits has {best:.4g}" if best else "no other page of its site waits"
     when = "not within 20 years" if worth is None else f"from {when_of(worth, now)} on"
-    yield f"  worth it {when}: its score is {following['score']:.4g} by then, and {others}"
+    yield f"  worth it {when}: its score will be {following['score']:.4g} when it may be requested, and {others}"
     yield f"  {following['rate']:.3g} changes a day are believed: {100 * following['chance']:.0f} % that it has changed"
 
 

@@ -269,7 +269,7 @@ modified TIMESTAMP Last-Modified of the last visit that has a credible one.
 born BOOLEAN Whether it is new in the Web: its link was found on a page that had been fetched before without it. Else it
   may be older than the crawl.
 
-verdicts: A row for each verdict on a page after it was found.
+verdicts: A row for each verdict on a page after it was found. Of two in one tick, the one that opens the page counts.
 page BIGINT Number of the page.
 state VARCHAR pending or excluded; unchanged if only `judged` matters.
 reason VARCHAR Why the page is excluded: robots, depth, rejected, trap or redirects; otherwise none.

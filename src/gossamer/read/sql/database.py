@@ -164,14 +164,15 @@ class Database:
         parts = [f"select {empty} where false"]
         found = self._sources.table(name)
         files = [for_sql(str(f.path)) for f in found[:-HELD]]
-        files += [for_sql(f"/proc/self/fd/{self._descriptor(f)}") for f in found[-HELD:]]
+        files += [for_sql(self._opened(f)) for f in found[-HELD:]]
         if files:
             parts.append(f"select * from read_parquet([{', '.join(files)}], union_by_name = true)")
         if name in self._fresh:
             parts.append(f"select * from fresh_{name}")
         return f"select {', '.join(map(_typed, columns))} from ({' union all by name '.join(parts)})"
 
-    def _descriptor(self, file: File) -> int:
+    def _opened(self, file: File) -> str:
+        """The name of the file by its descriptor; its own name if too many files are open."""
         if file.place not in self._held:
             try:
                 self._held[file.place] = read_segment(
@@ -179,7 +180,9 @@ class Database:
                 )
             except FileNotFoundError as error:
                 raise missing(file.place) from error
-        return self._held[file.place]
+            except OSError:
+                return str(file.path)
+        return f"/proc/self/fd/{self._held[file.place]}"
 
     def _select(self, name: str) -> str:
         """SQL of a view."""
