@@ -1,10 +1,10 @@
 """Power laws fitted to distributions: by maximum likelihood, with a test, and by the regression of the thesis.
 
 The exponent and its error are those of `laboratory/graphs/powerlaw.py`, over the range that the law is claimed for. The
-test is that of Clauset, Shalizi and Newman (2009, section 4): the greatest distance between the distribution and the law
-(as in the test of Kolmogorov and Smirnov) is compared with the distances of samples that are drawn from the law and
-fitted in the same way. `plausible` is the share of these that are at least as far away: below 0.1 the law is doubtful. At most
-`LARGEST` values are tested, drawn at random: with millions of values every law is refuted by a detail.
+test is that of Clauset, Shalizi and Newman (2009, section 4): the greatest distance between the distribution and the
+law (as in the test of Kolmogorov and Smirnov) is compared with the distances of samples that are drawn from the law and
+fitted in the same way. `plausible` is the share of these that are at least as far away: below 0.1 the law is doubtful.
+At most `LARGEST` values are tested, drawn at random: with millions of values every law is refuted by a detail.
 
 The regression is a line through the logarithms of values and counts. It is biased and has no error; it is there because
 the exponents of the thesis come from it.
