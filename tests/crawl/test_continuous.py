@@ -14,8 +14,10 @@ from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.manager.revisits.common import AGAIN, SCALE
 from gossamer.manager.revisits.habits import Habits
+from gossamer.manager.revisits.heard import Heard
 from gossamer.observe.measure import statistics_of
-from gossamer.webs.simulated import Reply
+from gossamer.robots import Rules
+from gossamer.webs.simulated import Reply, Sitemaps
 from tests.support.world import World, impolite, state_of
 
 DAY = 86_400.0
@@ -112,3 +114,34 @@ def test_a_continuous_crawl_goes_on_for_weeks(tmp_path: Path) -> None:
     told = desk[Habits].explain_page(int(desk.columns.page.count) - 1) or desk[Habits].explain_page(0)
     assert told["compared"] == counts[ROOT] - 1
     assert told["changed"] == 0
+
+
+def test_dates_of_sitemaps_are_heard_day_by_day(tmp_path: Path) -> None:
+    """A page that is dated anew every day is signalled, one that keeps its date is not."""
+    listed = [ROOT + n for n in ("1", "2", "3")]
+
+    def reply(url: str) -> Reply:
+        day = int(world.clock.wall() // DAY)
+        if url.endswith("robots.txt"):
+            return Reply(sitemaps=Sitemaps((ROOT + "s.xml",)), rules=Rules.parse(b"", "Gossamer").compiled())
+        if url == ROOT + "s.xml":
+            dates = str(world.clock.wall() - 60), str(1e9), ""
+            return Reply(links=listed, sitemaps=Sitemaps(changed=dates))
+        return Reply(digest=1 + urls.fingerprint(f"{url} {day}", 1) % 2**60)
+
+    changes = ["manager.continuous=true", "harvester.robots_valid=1d", "manager.min_period=3d"]
+    world = World(tmp_path, reply, ["seeder.sitemaps=true", 'seeder.domains=["example"]', *changes])
+    result = world.run([ROOT], seconds=12.5 * DAY)
+    asked = [each for each in world.asked if each.ask is Ask.SITEMAP]
+    assert 10 <= len(asked) <= 13, "daily"
+    assert impolite(world.asked, 15.0, 1.0) == []
+    desk = result.crawl.desk
+    page, numbers = desk.columns.page, {url: number for number, url in enumerate(result.pages)}
+    signals = [int(page.signals[numbers[url]]) for url in listed]
+    assert signals[0] > 1
+    assert signals[1:] == [1, 0]
+    assert desk[Heard].explain_site(0)["lastmod"]
+    lived, replayed = state_of(desk), state_of(world.replayed())
+    for state in (lived, replayed):
+        state["habits: habits"][SCALE] = state["site.resolved"] = 0  # type: ignore[index]
+    assert replayed == lived

@@ -141,6 +141,10 @@ class VerdictFlag(IntFlag):
     """A page that is done is requested once more."""
     LISTED = 32
     """A sitemap of its site lists the page: its depth becomes 1 at most."""
+    DATED = 64
+    """A sitemap of its site says when the page was last changed."""
+    SIGNALLED = 128
+    """That is later than our copy: a signal that the page has changed."""
 
 
 class VisitFlag(IntFlag):

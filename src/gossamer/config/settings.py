@@ -142,7 +142,8 @@ class SeederSettings:
     sitemaps: bool = True
     """Read the sitemaps of sites: the sitemaps that robots.txt names or, if it names none, /sitemap.xml."""
     sitemap_every: Duration = Duration(7 * 86_400)
-    """Time after which the sitemaps of a site are read again. They are read when robots.txt is next read after that."""
+    """Time after which the sitemaps of a site are read again. They are read when robots.txt is next read after that. In
+    a continuous crawl it is a seventh of this: the dates in sitemaps tell which pages have changed."""
     sitemaps_per_site: int = 50
     """Maximum number of sitemaps read per site each time, including sitemaps that other sitemaps name."""
     www: bool = True

@@ -31,6 +31,7 @@ from gossamer.harvester.errands.table import ERRANDS
 from gossamer.harvester.harvest import Harvest
 from gossamer.manager.pages import Pages
 from gossamer.manager.planner import Planner
+from gossamer.manager.revisits.heard import Heard
 from gossamer.manager.scans import soonest_due
 from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import Planted, enlist, plant
@@ -204,6 +205,7 @@ class Crawl:
         effects.hinted_by = listed.url.encode()
         limits, rules = self._stages.limits, desk[Rules].book
         new = enlist(desk.columns, listed.links, own, limits, desk.seed, rules.buffer, effects)
+        effects.verdicts = np.concatenate((effects.verdicts, desk[Heard].verdicts(effects.hints)))
         self._commit(effects)
         listed.taken()
         self._log("listed", url=listed.url, pages=len(own), foreign=int((~own).sum()), new=new)

@@ -22,6 +22,7 @@ from gossamer.harvester.owned import Owned
 from gossamer.harvester.versions import Versions
 from gossamer.manager.pages import Pages
 from gossamer.manager.revisits.habits import Habits
+from gossamer.manager.revisits.heard import Heard
 from gossamer.seeder.copies import Copies
 from gossamer.seeder.pairs import Pairs
 
@@ -32,6 +33,7 @@ PARTS: Final[tuple[type[Part], ...]] = (
     Account,
     Proven,
     Pages,
+    Heard,
     Habits,
     Backoff,
     Owned,

@@ -94,6 +94,7 @@ class PageArrays(NamedTuple):
     boost: F32
     completed: F32
     belief: U16
+    signals: U8
     site: U32  # by origin
     pending: U32  # by site
     ranking: F64

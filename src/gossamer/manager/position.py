@@ -18,7 +18,8 @@ from gossamer.base.arrays import F32, F64, I64, Array, Bools
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.base.outcomes import FOR_GOOD
 from gossamer.manager import strategies
-from gossamer.manager.revisits.scale import AGE_STEP, AGES, FIRST_AGE
+from gossamer.manager.revisits.scale import heed, places_of, read
+from gossamer.manager.revisits.signals import BELIEVED
 from gossamer.manager.value import GIVEN, Known, Terms, Value, terms_of
 from gossamer.rank.names import straight_log2
 
@@ -250,13 +251,15 @@ class _Chunk:
 
     def _numbers(self) -> F64:
         """The numbers of re-visits, as in `profit._weigh`."""
-        table, code = self.terms.again.numbers, self._column("belief")
+        again, code, signals = self.terms.again, self._column("belief"), self._column("signals")
         age = np.maximum(1.0, self.terms.wall - self._column("due"))
-        at = np.clip((np.log(age) - FIRST_AGE) / AGE_STEP, 0.0, len(AGES) - 1.001)
-        place = at.astype(np.int64)
-        low, high = table[code, place].astype(np.float64), table[code, place + 1].astype(np.float64)
-        numbers: F64 = np.exp(low + (at - place) * (high - low) - self.terms.again.scale)
-        return numbers
+        numbers = read(again.numbers, code, places_of(age))
+        if len(again.heeded.staleness) and signals.any():
+            trust = again.trust.of(self.known.origin.site[self._column("origin")])
+            heard = np.flatnonzero((signals > 0) & (trust.doubt > BELIEVED))
+            numbers[heard] = heed(again.heeded, code[heard], age[heard], signals[heard] - 1.0, trust.of(heard))
+        found: F64 = np.exp(numbers - again.scale)
+        return found
 
     def scores(self) -> F32:
         terms, again = self.terms, self._again(_NO_FLAGS)

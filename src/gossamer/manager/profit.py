@@ -30,12 +30,13 @@ from typing import Final
 import numpy as np
 
 from gossamer.base import askable
-from gossamer.base.arrays import F32, F64, U8, U16, U32
+from gossamer.base.arrays import F32, F64, U8
 from gossamer.base.compiled import allocating, inlined, njit
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.manager import strategies
 from gossamer.manager.policies import PageArrays, completed_of
-from gossamer.manager.revisits.scale import AGE_STEP, AGES, FIRST_AGE
+from gossamer.manager.revisits.scale import AGE_STEP, AGES, FIRST_AGE, Heeded
+from gossamer.manager.revisits.signals import BELIEVED
 from gossamer.manager.value import GIVEN, Terms
 
 _WAITING, _DONE, _OK = int(State.WAITING), int(State.DONE), int(Outcome.OK)
@@ -43,6 +44,7 @@ _DYNAMIC: Final = np.uint8(PageFlag.DYNAMIC)
 _CASH: Final = np.uint64(GIVEN - 1)
 _ONE: Final = np.float32(1)
 _AGES: Final = len(AGES)
+_LAST: Final = _AGES - 1.001
 
 CLOSED, NEW, AGAIN = 0, 1, 2
 """How a page may be planned: not now, as one not fetched yet, or to be fetched again."""
@@ -86,7 +88,7 @@ def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, 
             scores[i] = np.float32(strategies.LAST) if ways[i] == AGAIN else scores[i]
     elif again and weighed:
         index[3] += again
-        _weigh(pages.belief[first:end], pages.due[first:end], ways, terms, scores)
+        _weigh(pages, first, end, ways, terms, scores)
     elif again:
         for i in range(count):
             if ways[i] == AGAIN:
@@ -95,18 +97,50 @@ def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, 
 
 
 @njit
-def _weigh(belief: U16, visited: U32, ways: U8, terms: Terms, scores: F32) -> None:
+def _weigh(pages: PageArrays, first: int, end: int, ways: U8, terms: Terms, scores: F32) -> None:
     """The scores of pages to be fetched again in a continuous crawl."""
-    numbers, last = terms.again.numbers, _AGES - 1.001
-    for i in range(len(belief)):
+    belief, visited, signals, origin = (
+        pages.belief[first:end],
+        pages.due[first:end],
+        pages.signals[first:end],
+        pages.origin[first:end],
+    )
+    again, site, wall = terms.again, pages.site, terms.wall
+    heeds = len(again.heeded.staleness) > 0
+    for i in range(end - first):
         if ways[i] == AGAIN:
-            at = (math.log(max(1.0, terms.wall - visited[i])) - FIRST_AGE) / AGE_STEP
-            at = min(max(at, 0.0), last)
-            place = int(at)
-            code = belief[i]
-            low, high = float(numbers[code, place]), float(numbers[code, place + 1])
-            number = math.exp(low + (at - place) * (high - low) - terms.again.scale)
-            scores[i] = np.float32((float(scores[i]) if terms.again.weighs else 1.0) * number)
+            at = (math.log(max(1.0, wall - visited[i])) - FIRST_AGE) / AGE_STEP
+            of = site[origin[i]]
+            if heeds and signals[i] > 0 and again.trust.doubt[of] > BELIEVED:
+                number = _heed(
+                    again.heeded, belief[i], at, signals[i] - 1, again.trust.doubt[of], again.trust.announced[of]
+                )
+            else:
+                number = _read(again.numbers, belief[i], min(max(at, 0.0), _LAST))
+            number = math.exp(number - again.scale)
+            scores[i] = np.float32((float(scores[i]) if again.weighs else 1.0) * number)
+
+
+@inlined
+def _read(table: F32, code: int, at: float) -> float:
+    place = int(at)
+    low, high = float(table[code, place]), float(table[code, place + 1])
+    return low + (at - place) * (high - low)
+
+
+@inlined
+def _heed(tables: Heeded, code: int, at: float, signals: int, doubt: float, announced: float) -> float:
+    """The logarithm of the number of a dated page, as `revisits.scale.heed` has it."""
+    stale = tables.staleness
+    at = min(max(at + math.log(1.0 - announced) / AGE_STEP, 0.0), _LAST)
+    if signals > 0:
+        wanted, place = _read(stale, code, at) + signals * doubt, int(at)
+        while place < _AGES - 2 and stale[code, place + 1] < wanted:
+            place += 1
+        low, high = float(stale[code, place]), float(stale[code, place + 1])
+        found = place + min(1.0, max(0.0, (wanted - low) / max(high - low, 1e-9)))
+        at = min(max(at, found), _LAST)
+    return _read(tables.worths, code, at) - math.log(1.0 - announced * math.exp(-_read(stale, code, at)))
 
 
 @inlined

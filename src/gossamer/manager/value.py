@@ -44,7 +44,8 @@ from gossamer.config.settings import ManagerSettings
 from gossamer.manager.revisits.common import AGAIN, BEGUN, SCALE, prior_of
 from gossamer.manager.revisits.policies import POLICIES
 from gossamer.manager.revisits.rates import CODES, decode
-from gossamer.manager.revisits.scale import NO_TABLE, table_of
+from gossamer.manager.revisits.scale import NO_TABLE, Heeded, heeded_by, table_of
+from gossamer.manager.revisits.signals import Trust
 from gossamer.manager.strategies import VALUE, Strategy
 from gossamer.rank.names import LINK_SCORES, share_score, straight_log2
 
@@ -58,6 +59,9 @@ TOTAL: Final = 3
 OWN_SCORES: Final = ("opic", "completed", "depth", "static", "pending", "boost")
 SCORES: Final = (*OWN_SCORES, *LINK_SCORES)
 """Names of all scores that can have a weight."""
+
+
+_NOBODY: Final = np.zeros(0, np.float32)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +161,10 @@ class AgainTerms(NamedTuple):
     """The logarithm by which these are divided."""
     weighs: bool
     """Whether they are multiplied by the worth of the page."""
+    heeded: Heeded
+    """For pages with signals, by code and age; empty: signals do not count."""
+    trust: Trust
+    """By site."""
 
 
 class Terms(NamedTuple):
@@ -214,14 +222,18 @@ def _again(known: Known, value: Value, wall: float) -> AgainTerms:
     """The terms of re-visits."""
     if not value.continuous:
         once = np.full(CODES, value.gamma / value.change_period)
-        return AgainTerms(once, value.min_period if value.revisits else np.inf, NO_TABLE, 0.0, True)
+        least = value.min_period if value.revisits else np.inf
+        return AgainTerms(once, least, NO_TABLE, 0.0, True, Heeded(NO_TABLE, NO_TABLE), Trust(_NOBODY, _NOBODY))
     page, habits = known.page, known.habits
     prior = prior_of(habits, value.change_period)
     decays = value.gamma * decode(np.arange(CODES), prior).rates
     begun, used = float(habits[BEGUN]), slice(0, page.count)
     passed, again = wall - begun if begun else 0.0, float(habits[AGAIN])
     table = table_of(value.revisit, prior, value.gamma, again, passed, page.belief[used], page.compared[used])
-    return AgainTerms(decays, value.min_period, table, float(habits[SCALE]), POLICIES[value.revisit].weighs)
+    weighs, sites = POLICIES[value.revisit].weighs, slice(0, known.site.count)
+    trust = Trust(known.site.doubt[sites], known.site.announced[sites])
+    heeded = heeded_by(value.revisit, prior)
+    return AgainTerms(decays, value.min_period, table, float(habits[SCALE]), weighs, heeded, trust)
 
 
 def _by_site(known: Known, part: np.float32) -> F32:

@@ -21,7 +21,7 @@ from gossamer.collection.checked import Checked
 from gossamer.collection.image import Image, ImageDamagedError, ImageMissingError
 from gossamer.collection.layout import BIG_RULES
 from gossamer.collection.manifest import Line
-from gossamer.manager.revisits.shown import Told
+from gossamer.manager.revisits.shown import Told, Trusted
 from gossamer.manager.value import TOTAL
 from gossamer.observe.status import Explaining
 from gossamer.web.addresses import unpack
@@ -76,8 +76,8 @@ class Mapped:
             ranking=self.array("ranking"),
             habits=self.array("habits"),
         )
-        self.parts = (Told(self.columns.page),)
-        self.array("page.belief")  # the newest column: if it is there, all are
+        self.parts = (Told(self.columns.page), Trusted(self.columns.page, self.columns.site))
+        self.array("site.doubt")  # the newest column: if it is there, all are
         self.issued = int(self.array("totals")[TOTAL])
         self._names = np.cumsum(self.array("name_lengths"), dtype=np.int64)
 

@@ -158,7 +158,7 @@ def _forecast(folder: Path, budget: Budget | None, curve: bool, unchecked: bool)
         image.wall,
         len(chosen),
         int((image.columns.page.compared[chosen] > 0).sum()),
-        measure(image.columns.page, crowd.prior, image.wall),
+        measure(image.columns, crowd.prior, image.wall),
         settings.manager.revisit,
         lately,
         used,

@@ -30,6 +30,8 @@ from gossamer.desk.places import Places
 from gossamer.harvester.errands.due_sitemaps import DueSitemaps
 
 WELL_KNOWN: Final = "/sitemap.xml"
+OFTENER: Final = 7
+"""So much more often sitemaps are read in a continuous crawl: their dates tell which pages have changed."""
 SCAN_EVERY: Final = 3_600.0
 """Seconds between scans of all pages for sites without a wanted page."""
 _INSIDE, _OUTSIDE = 1, 2
@@ -165,7 +167,11 @@ class Rounds:
 
     def _end(self, rounds: set[int], failed: bool) -> None:
         """One outstanding sitemap of each of these rounds is finished."""
-        every, retry = self._desk.settings.seeder.sitemap_every, self._desk.settings.harvester.retry
+        settings = self._desk.settings
+        every, retry = (
+            settings.seeder.sitemap_every / (OFTENER if settings.manager.continuous else 1),
+            settings.harvester.retry,
+        )
         for origin in rounds:
             one = self._rounds[origin]
             one.left -= 1

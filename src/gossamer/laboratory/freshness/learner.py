@@ -34,9 +34,13 @@ class Learner:
     def _homes(self, part: slice | I64) -> Homes:
         return self._sites.homes(self._site[part], self.prior)
 
+    def of(self, pages: I64) -> Belief:
+        """What was believed of pages when they were visited last."""
+        return Belief(self._belief.mean[pages], self._belief.spread[pages])
+
     def belief(self, pages: I64, ages: F64) -> Belief:
         """What is believed of pages whose copies are so old."""
-        belief = Belief(self._belief.mean[pages], self._belief.spread[pages])
+        belief = self.of(pages)
         return belief if self._rates is not None else belief.after(ages, self.prior)
 
     def learn(self, pages: I64, ages: F64, changed: Bools, at_once: bool) -> None:

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gossamer.base.arrays import F64, I64
+from gossamer.laboratory.freshness.ear import Ear
 from gossamer.laboratory.freshness.learner import Learner
 from gossamer.laboratory.freshness.worlds import World
 from gossamer.manager.revisits.policies import POLICIES, Moment
@@ -66,7 +67,15 @@ class Crawler:
     """The state of the simulated crawler."""
 
     def __init__(
-        self, world: World, policy: str, budget: float, rates: F64 | None, period: float, seed: int, way: Way = USUAL
+        self,
+        world: World,
+        policy: str,
+        budget: float,
+        rates: F64 | None,
+        period: float,
+        seed: int,
+        way: Way = USUAL,
+        ear: Ear | None = None,
     ) -> None:
         pages, random = world.pages, np.random.default_rng(seed)
         self.world, self._policy, self._budget = world, (POLICIES[policy], way), budget
@@ -77,7 +86,7 @@ class Crawler:
         """Pages that are not known to be dead."""
         self._intervals = np.full(pages, pages / budget)
         self.weights = np.ones(pages)
-        self._learner = Learner(world, period, rates, random)
+        self._learner, self._ear = Learner(world, period, rates, random), ear
 
     def learn_again(self) -> None:
         if self._learns:
@@ -95,10 +104,14 @@ class Crawler:
         worth = self.weights[known] ** way.alpha
         moment = Moment(belief, worth, ages, self._budget, visits, self._intervals[known], way.gamma)
         numbers = policy.choose(moment)
+        if self._ear is not None:
+            self._ear.hear(now)
+            self._ear.weigh(known, self._learner.of(known), ages, numbers, self.prior)
         best = np.argpartition(-numbers, min(count, len(known) - 1))[:count]
         pages, age = known[best], ages[best]
         changed = self.stale[pages] <= now
-        predicted = probability(Belief(belief.mean[best], belief.spread[best]), age)
+        of_best = Belief(belief.mean[best], belief.spread[best])
+        predicted = probability(of_best, age) if self._ear is None else self._ear.answer(pages, of_best, age, changed)
         self._learner.learn(pages, age, changed, self._learns)
         self._intervals[pages] *= np.where(changed, _SHRINK, _GROW)
         self.left[pages[self.world.deaths[pages] <= now]] = False
@@ -128,10 +141,12 @@ def simulate(
     seed: int = 1,
     way: Way = USUAL,
     importance: F64 | None = None,
+    ear: Ear | None = None,
 ) -> Result:
     """Runs from the start of the world to its end. `budget` is visits per second; `rates`, if given, are known to the
-    crawler; `period` is its first guess of the time between two changes; `importance` weighs freshness and age."""
-    crawler, pages = Crawler(world, policy, budget, rates, period, seed, way), world.pages
+    crawler; `period` is its first guess of the time between two changes; `importance` weighs freshness and age;
+    under the policy `expected` it may have an ear for signals."""
+    crawler, pages = Crawler(world, policy, budget, rates, period, seed, way, ear), world.pages
     if importance is not None:
         crawler.weights = importance
     count = max(1, pages // BATCHES)

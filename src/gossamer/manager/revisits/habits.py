@@ -51,7 +51,7 @@ from gossamer.manager.revisits.common import (
     TOLD,
     prior_of,
 )
-from gossamer.manager.revisits.policies import chance
+from gossamer.manager.revisits.heard import Heard
 from gossamer.manager.revisits.rates import Belief, Prior, believe, decode, encode, fit
 from gossamer.manager.revisits.scale import measure
 from gossamer.manager.revisits.shown import SHOWN, Told
@@ -86,7 +86,7 @@ class Habits(Part):
     def __init__(self, desk: Desk) -> None:
         page, manager = desk.columns.page, desk.settings.manager
         site = desk.columns.site
-        self._page, self._common = page, desk.columns.habits
+        self._page, self._common, self._heard = page, desk.columns.habits, desk[Heard]
         self._columns = desk.columns
         self._sites = Sites(site.pace, site.pace_vague, site.pace_weight, site.pace_total)
         changed = page.changed.view(np.uint8).reshape(-1, CLASSES)
@@ -146,7 +146,8 @@ class Habits(Part):
 
     def _observe(self, pages: I64, seconds: F64, changed: Array) -> None:
         common, codes = self._common, self._page.belief
-        told = chance(decode(codes[pages], self.prior).after(seconds, self.prior), seconds)
+        belief = decode(codes[pages], self.prior).after(seconds, self.prior)
+        told = self._heard.answer(pages, belief, seconds, changed)
         tenth = np.minimum((10 * told).astype(np.int64), 9)
         common[TOLD] += np.bincount(tenth, minlength=10)
         common[CHANGED] += np.bincount(tenth, changed, minlength=10)
@@ -226,7 +227,7 @@ class Habits(Part):
 
     def measure(self, wall: float) -> None:
         """Looks at the copies; called by the plan, in its thread."""
-        self.measured = measure(self._page, self.prior, wall)
+        self.measured = measure(self._columns, self.prior, wall)
 
     def statistics(self) -> Mapping[str, float]:
         """`told_20_30`: of pages whose probability of a change was predicted as 20 to 30 %, the share that had

@@ -11,14 +11,15 @@ of re-visits are divided by k E[1/rate] instead, whose logarithm is the *scale*:
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 
 from gossamer.base.arrays import F32, F64, Array
 from gossamer.base.model import Outcome, State
-from gossamer.manager.revisits.policies import POLICIES, Moment, chance
+from gossamer.manager.revisits.policies import POLICIES, Moment, chance, worth
 from gossamer.manager.revisits.rates import CODES, Belief, Prior, decode
+from gossamer.manager.revisits.signals import Trust, told
 
 AGES: Final = np.exp(np.linspace(np.log(60.0), np.log(20 * 365 * 86_400.0), 64))
 """Ages of the table, in seconds."""
@@ -61,20 +62,83 @@ def table_of(
     return _table(policy, (prior.shares.tobytes(), prior.apart), gamma, budget, visits, counts)
 
 
+class Heeded(NamedTuple):
+    """Tables for the worth of pages with signals, by code and age. Here old beliefs do not return to the prior: the
+    effective age of a copy may be years, and its belief of yesterday. Empty under policies that heed no signals."""
+
+    staleness: F32
+    """Minus the logarithm of the probability that a copy is up to date."""
+    worths: F32
+    """Logarithms of the gain in freshness, in seconds."""
+
+
+@lru_cache(maxsize=2)
+def _heeded(shares: bytes, apart: float) -> Heeded:
+    belief, rows = decode(np.arange(CODES), Prior(np.frombuffer(shares), apart)), np.repeat(np.arange(CODES), len(AGES))
+    ages = np.tile(AGES, CODES)
+    belief = Belief(belief.mean[rows], belief.spread[rows])
+    stale = -np.log(np.maximum(1 - chance(belief, ages), 1e-30)).reshape(CODES, -1)
+    worths = np.log(np.maximum(worth(belief, ages), 1e-26)).reshape(CODES, -1)
+    return Heeded(np.maximum.accumulate(stale, axis=1).astype(np.float32), worths.astype(np.float32))
+
+
+def heeded_by(policy: str, prior: Prior) -> Heeded:
+    return _heeded(prior.shares.tobytes(), prior.apart) if policy == "expected" else Heeded(NO_TABLE, NO_TABLE)
+
+
+def read(table: F32, codes: Array, places: F64) -> F64:
+    """The table at these places between its ages, interpolated."""
+    at = places.astype(np.int64)
+    low, high = table[codes, at].astype(np.float64), table[codes, at + 1].astype(np.float64)
+    found: F64 = low + (places - at) * (high - low)
+    return found
+
+
+def places_of(ages: F64) -> F64:
+    """Where these ages lie in the tables."""
+    found: F64 = np.clip((np.log(np.maximum(1.0, ages)) - FIRST_AGE) / AGE_STEP, 0.0, len(AGES) - 1.001)
+    return found
+
+
+def effective(staleness: F32, codes: Array, ages: F64, signals: Array, trust: Trust) -> F64:
+    """The places of the effective ages of dated pages (`signals`)."""
+    places = places_of(ages * trust.share)
+    told = np.flatnonzero(signals > 0)
+    of = staleness[codes[told]]
+    wanted = read(staleness, codes[told], places[told]) + signals[told] * trust.doubt[told]
+    at, rows = np.clip((of < wanted[:, None]).sum(1) - 1, 0, len(AGES) - 2), np.arange(len(told))
+    low, high = of[rows, at].astype(np.float64), of[rows, at + 1].astype(np.float64)
+    found = at + np.clip((wanted - low) / np.maximum(high - low, 1e-9), 0.0, 1.0)
+    places[told] = np.clip(found, places[told], len(AGES) - 1.001)
+    return places
+
+
+def heed(tables: Heeded, codes: Array, ages: F64, signals: Array, trust: Trust) -> F64:
+    """The logarithms of the numbers of dated pages; `profit._heed` computes the same."""
+    places = effective(tables.staleness, codes, ages, signals, trust)
+    fresh = np.exp(-read(tables.staleness, codes, places))
+    found: F64 = read(tables.worths, codes, places) - np.log(1 - trust.announced * fresh)
+    return found
+
+
 _RATES: Final = {"hourly": 12.0, "daily": 0.4, "weekly": 0.07, "monthly": 0.01, "rarely": 0.0}
 """Least changes a day of pages that change about as often as the word says."""
 
 
-def measure(page: Any, prior: Prior, wall: float, most: int = 100_000) -> dict[str, float]:
+def measure(columns: Any, prior: Prior, wall: float, most: int = 100_000) -> dict[str, float]:
     """What is expected of the copies now, from a sample: the share that is up to date, for how many days they have been
     outdated on average, and the shares of copies by how often they change."""
+    page, site = columns.page, columns.site
     some = np.flatnonzero((page.state[: page.count] == State.DONE) & (page.outcome[: page.count] == Outcome.OK))
     some = some[:: max(1, len(some) // most)]
     if not len(some):
         return {}
     ages = np.maximum(1.0, wall - page.due[some])
     belief = decode(page.belief[some], prior).after(ages, prior)
-    stale, rates = chance(belief, ages), belief.rates
+    sites, signals = columns.origin.site[page.origin[some]], page.signals[some]
+    trust, heard = Trust(site.doubt, site.announced).of(sites), signals > 0
+    stale, rates = told(belief, ages, signals - 1.0, trust), belief.rates
+    stale[~heard] = chance(Belief(belief.mean[~heard], belief.spread[~heard]), ages[~heard])
     behind = np.maximum(0.0, ages + np.expm1(-rates * ages) / rates)
     found = {"freshness": round(float(1 - stale.mean()), 4), "days_behind": round(float(behind.mean()) / 86_400, 3)}
     above = 1.0

@@ -13,6 +13,7 @@ from gossamer.desk.shown import ImageView, Shown, columns_of
 from gossamer.manager.revisits.changes import CLASSES
 from gossamer.manager.revisits.common import CHANGED, TOLD, prior_of
 from gossamer.manager.revisits.rates import STEP, Prior, decode
+from gossamer.manager.revisits.signals import BELIEVED
 
 DAY: Final = 86_400.0
 
@@ -32,6 +33,36 @@ def _calibration(image: ImageView, settings: Settings) -> tuple[Array, ...]:
     told, changed = (np.asarray(image.columns.habits[part]).astype(np.int64) for part in (TOLD, CHANGED))
     share = np.array([c / n if n else None for n, c in zip(told.tolist(), changed.tolist(), strict=True)], object)
     return np.arange(10) / 10, np.arange(1, 11) / 10, told, changed, share
+
+
+def _of_dates(image: ImageView, settings: Settings) -> tuple[Array]:
+    site = image.columns.site
+    right = np.round(-np.expm1(-np.asarray(site.doubt, np.float64)), 4).tolist()
+    heard = np.asarray(site.trusted).tolist()
+    return (np.array([share if row else None for share, row in zip(right, heard, strict=True)], object),)
+
+
+class Trusted:
+    """What `gossamer explain` says of the signals of a page, and of its site, from the desk or from an image."""
+
+    name = "signals"
+
+    def __init__(self, page: Any, site: Any) -> None:
+        self._page, self._site = page, site
+
+    def explain_page(self, page: int) -> Mapping[str, object]:
+        signals = int(self._page.signals[page])
+        return {"since_the_last_visit": signals - 1} if signals else {}
+
+    def explain_site(self, site: int) -> Mapping[str, object]:
+        if not self._site.trusted[site]:
+            return {}
+        doubt, announced = float(self._site.doubt[site]), float(self._site.announced[site])
+        return {
+            "lastmod": "believed" if doubt > BELIEVED else "not believed",
+            "right": f"{100 * -np.expm1(-doubt):.0f} %",
+            "changes_announced": f"{100 * announced:.0f} %",
+        }
 
 
 class Told:
@@ -70,8 +101,11 @@ _SITES: Final = columns_of("""
 change_rate* DOUBLE Changes a day of one of its pages, as far as is known: half of them change more often. As long as
   little is known of a site, it is near that of all sites. As of the last image; null without an image.
 """)
-
-
+_DATES: Final = columns_of("""
+lastmod* DOUBLE How far the dates in its sitemaps are believed: the share of later dates that were right about a change,
+  as of the last image; null if there never was a later date, or no image.
+""")
+HEARD: Final = (Shown("sites", _DATES, _of_dates),)
 _CALIBRATION: Final = columns_of("""
 predicted_from* DOUBLE Least probability of a change, as it was predicted just before the visit.
 predicted_to* DOUBLE The probability below which the next row begins.

@@ -18,7 +18,7 @@ from gossamer.harvester.bandwidth import shown as of_speeds
 from gossamer.manager import shown as of_pages
 from gossamer.manager.revisits import shown as of_habits
 
-SHOWN: Final = (*of_pages.SHOWN, *of_habits.SHOWN, *of_versions.SHOWN, *of_speeds.SHOWN)
+SHOWN: Final = (*of_pages.SHOWN, *of_habits.HEARD, *of_habits.SHOWN, *of_versions.SHOWN, *of_speeds.SHOWN)
 """What the parts of the desk show."""
 
 
@@ -274,7 +274,7 @@ page BIGINT Number of the page.
 state VARCHAR pending or excluded; unchanged if only `judged` matters.
 reason VARCHAR Why the page is excluded: robots, depth, rejected, trap or redirects; otherwise none.
 judged UTINYINT Bits: 1 judged by the current rules of robots.txt, 2 now a seed, 4 now dynamic, 8 now static, 16 to be
-  requested once more although it was done, 32 a sitemap lists it.
+  requested once more although it was done, 32 a sitemap lists it, 64 a sitemap dates it, 128 later than our copy.
 tick UBIGINT Tick of the verdict.
 
 ticks: A row for each tick, the unit of the journal.
