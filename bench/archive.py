@@ -60,7 +60,7 @@ def writing(folder: Path, pages: list[tuple[str, bytes]], packed: bool, repeat: 
     path, payloads = folder / "warc" / "000001.warc.gz", Payloads()
     path.parent.mkdir(exist_ok=True)
     file = Appender(path)
-    file.append(warcinfo(path.name, "Gossamer/0", ""))
+    file.append(warcinfo(path.name, "Gossamer/0", {}))
     places: list[Place] = []
     plain, checking = Archive(1, file, 300_000), Archive(1, file, 300_000, payloads)
     count = len(pages)

@@ -96,7 +96,7 @@ class Maker:
         manifest.Manifest.create(shard, manifest.Meta(layout.FORMAT, 0, 7, START))
         lines, blocks = manifest.Manifest.open(shard), BlockFile(shard / URL_FILE)
         opened, appender = journal.begin(shard, 0, 1, Mark(0, 0)), disk.Appender(shard / layout.archive_name(0))
-        appender.append(warcinfo("000000.warc.gz", "bench", ""))
+        appender.append(warcinfo("000000.warc.gz", "bench", {}))
         archive = Archive(0, appender, 300_000, self.payloads)
         since = 0
         for effects in self._ticks(visits, per_tick, archive):

@@ -83,7 +83,7 @@ class Shard:
         self.archives = []
         for number, path in enumerate(self.paths):
             file = Appender(path)
-            file.append(warcinfo(path.name, "Gossamer/0", ""))
+            file.append(warcinfo(path.name, "Gossamer/0", {}))
             self.archives.append(Archive(number, file, STORED, self.payloads))
 
     def publish(self, place: Place, number: int = 0, offset: int | None = None) -> None:

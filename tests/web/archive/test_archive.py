@@ -46,7 +46,9 @@ def of_answer(raw: bytes, body: bytes) -> Exchange:
 def write(path: Path, *exchanges: Exchange, most: int = STORED) -> list[Place]:
     file = Appender(path)
     if not file.length:
-        file.append(warcinfo(path.name, "Gossamer/0", "you@example.org"))
+        file.append(
+            warcinfo(path.name, "Gossamer/0", {"operator": "you@example.org\r\nrobots: none", "robots": "obey"})
+        )
     archive = Archive(1, file, most)
     places = [archive.write(each) for each in exchanges]
     archive.close()
@@ -245,7 +247,7 @@ def test_request_and_response_name_each_other_and_the_address(tmp_path: Path) ->
     assert [kind for kind, _, _ in records] == ["warcinfo", "request", "response"]
     info, request, response = (headers for _, headers, _ in records)
     assert info["WARC-Filename"] == "a.warc.gz"
-    assert b"operator: you@example.org" in records[0][2]
+    assert b"\r\noperator: you@example.org robots: none\r\nrobots: obey\r\n" in records[0][2]
     assert request["WARC-Concurrent-To"] == response["WARC-Record-ID"] != request["WARC-Record-ID"]
     assert {h["WARC-IP-Address"] for h in (request, response)} == {"127.0.0.1"}
     assert {h["WARC-Date"] for h in (request, response)} == {"2023-11-14T22:13:20.123456Z"}

@@ -135,7 +135,7 @@ def test_without_a_table_every_body_is_stored(tmp_path: Path) -> None:
 def test_the_cleaned_text_is_a_conversion_of_its_response(tmp_path: Path, markup: bool) -> None:
     path = tmp_path / "a.warc.gz"
     file = Appender(path)
-    file.append(warcinfo(path.name, "Gossamer/0", ""))
+    file.append(warcinfo(path.name, "Gossamer/0", {}))
     archive = Archive(1, file, STORED, markup=markup)
     place = archive.write(exchange(LONG), TEXT)
     bare = archive.write(exchange(LONG))

@@ -24,7 +24,7 @@ class Work:
     def __init__(self, folder: Path, every: float = DAY) -> None:
         self.wall = 1.6e9
         limits = CollectionSettings(warc_size=Size(SIZE), warc_every=Duration(every))
-        self.warcs = Warcs(folder, 7, "me@a.test", limits, lambda: self.wall)
+        self.warcs = Warcs(folder, 7, {"operator": "me@a.test"}, limits, lambda: self.wall)
         self.file, self.path = self.warcs.create()
         self.lengths: dict[str, int] = {}
         self.named: list[set[str]] = []

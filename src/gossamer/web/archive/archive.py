@@ -34,6 +34,7 @@ import hashlib
 import os
 import struct
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate
@@ -122,12 +123,12 @@ class _Original(NamedTuple):
     record_id: bytes
 
 
-def warcinfo(name: str, software: str, contact: str) -> bytes:
-    """The first record of an archive file."""
-    operator = f"operator: {contact}\r\n" if contact else ""
-    fields = f"software: {software}\r\nformat: WARC File Format 1.1\r\n{operator}"
+def warcinfo(name: str, software: str, said: Mapping[str, str]) -> bytes:
+    """The first record of an archive file. `said`: more fields, such as the operator; empty ones are left out."""
+    fields = {"software": software, "format": "WARC File Format 1.1", **said}
+    lines = (f"{field}: {' '.join(value.split())}\r\n" for field, value in fields.items() if value.strip())
     head = [b"WARC-Filename: " + name.encode(), b"Content-Type: application/warc-fields"]
-    return _squeezed(_record(b"warcinfo", _record_id(), time.time(), head, fields.encode()))
+    return _squeezed(_record(b"warcinfo", _record_id(), time.time(), head, "".join(lines).encode()))
 
 
 class Archive:

@@ -31,6 +31,7 @@ from gossamer.base.errors import GossamerError, StorageError
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Assignment, Outcome
 from gossamer.config import Settings, to_json
 from gossamer.web.archive.bodies import Payloads
+from gossamer.web.fetch.request import request_fields
 from gossamer.web.limit.bucket import RateLimiter
 from gossamer.web.message import HEAD, Links, Results, Type, decode_results, encode_result
 from gossamer.web.pool.blame import MOST_DEATHS, Blame
@@ -92,8 +93,7 @@ class Pool:
             self._limiter.fileno() if self._limiter is not None else -1,
             self._bell.fileno(),
         )
-        contact = settings.harvester.contact or settings.harvester.about
-        self._warcs = Warcs(shard, next_warc, contact, settings.collection, clock.wall)
+        self._warcs = Warcs(shard, next_warc, _said(settings, shard), settings.collection, clock.wall)
         self._epoll, self._urgent = select.epoll(), select.epoll()
         self._epoll.register(self._urgent.fileno(), select.EPOLLIN)
         self.register(self._bell.fileno())
@@ -311,6 +311,18 @@ class Pool:
     def cpu_seconds(self) -> float:
         """CPU time of the living workers; those that have ended count among the children of this process."""
         return sum(w.cpu_seconds() for w in self._workers.living)
+
+
+def _said(settings: Settings, shard: Path) -> dict[str, str]:
+    """What archive files say of the crawl: who crawls, as whom, by which rules, and which collection it is."""
+    sent = dict(line.split(": ", 1) for line in request_fields(settings.harvester))
+    return {
+        "operator": settings.harvester.contact or settings.harvester.about,
+        "http-header-user-agent": sent["User-Agent"],
+        "http-header-from": sent.get("From", ""),
+        "robots": "obey",
+        "isPartOf": shard.resolve().parent.name,
+    }
 
 
 def _ready(epoll: select.epoll, timeout: float) -> list[tuple[int, int]]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -53,14 +53,19 @@ class Warcs:
     """The archive files of this run, by number."""
 
     def __init__(
-        self, shard: Path, number: int, contact: str, limits: CollectionSettings, wall: Callable[[], float]
+        self,
+        shard: Path,
+        number: int,
+        said: Mapping[str, str],
+        limits: CollectionSettings,
+        wall: Callable[[], float],
     ) -> None:
-        """`number`: of the first file; `wall`: the time."""
+        """`number`: of the first file; `said`: fields of its warcinfo record; `wall`: the time."""
         self.size = limits.warc_size
         self._every, self._wall = float(limits.warc_every), wall
         self._shard = shard
         self._next = number
-        self._contact = contact
+        self._said = said
         self._files: dict[int, _File] = {}
         self._closing = threading.Lock()
 
@@ -71,7 +76,7 @@ class Warcs:
         disk.make_directory(path.parent)
         path = path.parent.resolve() / path.name  # the folder may be a link, the file may not
         appender = disk.Appender(path)
-        appender.append(warcinfo(path.name, f"Gossamer/{__version__}", self._contact))
+        appender.append(warcinfo(path.name, f"Gossamer/{__version__}", self._said))
         length = appender.length
         self._files[number] = _File(path, appender, length, length, head=length, day=self._day())
         return number, path
