@@ -101,7 +101,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.policy": (
         "value", "completed-pagerank", "breadth-first", "shallow-first", "backlink-count", "batch-pagerank",
         "partial-pagerank", "opic", "opic-kept", "larger-sites-first", "windowed-rankmass", "fractional-pagerank",
-        "random-frontier", "mercator",
+        "random-frontier", "mercator", "historical-pagerank-parent",
     ),
     "manager.preset": ("research", "archive", "news", "mirror", "general"),
     "manager.revisit": (

@@ -213,6 +213,10 @@ class ManagerSettings:
     boosts: dict[str, float] = field(default_factory=dict)
     """Regular expressions with a boost from 0 to 1 each. The boost of the first expression found in the URL of a page
     is its score "boost"."""
+    history: str = ""
+    """Folder of an older collection of the same sites that has link scores (`gossamer rank`): under the policy
+    "historical-pagerank-parent", pages are ordered by the PageRank that they had there, and pages that it did not know
+    by the share of the page where they were found. It is read once, when the crawl begins."""
     preset: str = "general"
     """The purpose of the crawl (figure 3.6): research, archive, news, mirror or general. The preset determines alpha
     and gamma, and when a page is fetched again (news: after 6h; mirror: after a day; archive: after 30d; research and

@@ -31,6 +31,7 @@ from gossamer.desk.desk import Desk, Part
 from gossamer.desk.places import Places
 from gossamer.harvester.lost import patience_after
 from gossamer.harvester.versions import Versions
+from gossamer.manager import older
 
 
 def open_collection(
@@ -66,6 +67,7 @@ def open_collection(
             Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall(), settings.seeder.url_form))
             recovered = recover(shard)
         settings = in_form(settings, recovered.meta.url_form)
+        older.provide(shard, settings.manager, recovered.meta.seed, recovered.meta.url_form, held.fileno())
         desk = new_desk(settings, recovered.meta.seed, shard, parts)
         ends = _replay(desk, recovered)
         if not new and toml is not None:  # the collection can be opened with it

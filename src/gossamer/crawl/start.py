@@ -20,6 +20,7 @@ from gossamer.collection.runs import changes, in_form, runs
 from gossamer.config.accepted import endpoint
 from gossamer.config.presets import PACES
 from gossamer.config.settings import HarvesterSettings, Settings
+from gossamer.manager import older
 from gossamer.manager.value import Value
 from gossamer.seeder.seeds import Seeds, read_seeds
 from gossamer.web.fetch.request import read_certificates
@@ -30,6 +31,7 @@ FIXED: Final = {
     "seeder.www": "the URLs of its pages and the names of its sites were made with it",
     "seeder.transform": "the URLs of its pages were made with it",
     "seeder.url_form": "the URLs of its pages were made in that form",
+    "manager.history": "its pages have the scores of that collection",
     "harvester.agent": "the robots.txt rules that it has were read for that name",
     'seeder.follow: "links" -> "sitemaps"': "it is not stored which of its pages sitemaps list",
 }
@@ -102,7 +104,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
         _check_empty(folder)
     stored = _stored(folder, new)
     settings = config.override(config.load(request.config, stored) if request.config else stored, request.changes)
-    settings = with_contact(settings, request.user_settings)
+    settings = _with_history(with_contact(settings, request.user_settings))
     if new and local is not None:
         settings = _with_usual(settings, local, _named(request))
     local_seeds = () if local is None else local.seeds
@@ -122,6 +124,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
         for line in changed:
             say(f"changed: {line}")
     Value.of(effective.manager)
+    older.check(effective.manager, shard_folder(folder), effective.seeder.url_form)
     check_contact(effective, (*seeds.urls, *left))
     _check_key(effective.harvester, say)
     keep = path.exists() and settings == config.load(path)
@@ -216,6 +219,14 @@ def with_contact(settings: Settings, user: Path | None) -> Settings:
         return settings
     said = config.load(user).harvester
     return replace(settings, harvester=replace(own, contact=said.contact, about=said.about))
+
+
+def _with_history(settings: Settings) -> Settings:
+    """Makes the path of the older collection absolute, as it is stored: the next start may be in another folder."""
+    own = settings.manager.history
+    return (
+        settings if not own else replace(settings, manager=replace(settings.manager, history=str(Path(own).absolute())))
+    )
 
 
 def _with_trusted(settings: Settings, folder: Path) -> Settings:

@@ -228,8 +228,9 @@ class Watch:
             self._voice.say("compiling the kernels of link scores, once for this version and processor: some seconds")
 
     def take(self, scored: Scored | None) -> None:
-        """Takes over link scores, for pages that were known when they were computed; later pages have merit 0."""
-        if scored is None:
+        """Takes over link scores, for pages that were known when they were computed; later pages have merit 0. Pages
+        that have the scores of an older collection keep these."""
+        if scored is None or self._m.desk[Pages].older is not None:
             return
         columns = self._m.desk.columns
         count = min(len(scored.merit), columns.page.count)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
@@ -14,7 +15,8 @@ from gossamer.desk.desk import Declared, Desk, Part
 from gossamer.desk.kernels import enter, writable
 from gossamer.desk.places import check_room
 from gossamer.desk.rules import Rules
-from gossamer.manager import learn
+from gossamer.manager import learn, older
+from gossamer.manager.older import Older
 from gossamer.manager.policies import new_totals
 from gossamer.manager.shown import SHOWN
 from gossamer.manager.strategies import LIVE, strategy_named
@@ -57,6 +59,10 @@ class Pages(Part):
         self.counts = learn.new_counts()
         """Known pages by state, and by outcome or reason."""
         self.limits = learn.LearnLimits.of(desk.settings)
+        self.older: Older | None = None
+        """The scores of an older collection, if the policy wants them."""
+        if desk.folder is not None:
+            self.read_older(desk.folder)
 
     def arrays(self) -> dict[str, Array | Parts]:
         return {"counts": self.counts.reshape(-1), "totals": self.totals, "ranking": self._ranking}
@@ -76,6 +82,10 @@ class Pages(Part):
         image.into("counts", self.counts.reshape(-1))
         image.into("totals", self.totals)
         image.into("ranking", self._ranking)
+
+    def read_older(self, shard: Path) -> None:
+        if older.wanted(self._settings):
+            self.older = Older(shard)
 
     def _boosts_in_order(self) -> list[list[Any]]:
         """The first pattern that matches counts."""
@@ -99,6 +109,8 @@ def add_pages(desk: Desk, applied: Applied) -> None:
     boosts = part.boosts_of(applied.effects.urls.split())
     if boosts is not None:
         pages.boost[first:count] = boosts
+    if part.older is not None:
+        pages.merit[first:count] = part.older.scores(new, applied.effects.visits, pages.merit)
     desk.columns.known.add(new["fingerprint"].copy(), np.arange(first, count, dtype=np.uint32))
     learn.plant(desk.columns, part.policy, part.totals, part.counts, first, len(new))
     pages.count = count

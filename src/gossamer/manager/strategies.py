@@ -3,8 +3,8 @@
 A strategy has two levels (thesis, figure 4.1): an order of the pages of a site, by a *code* that the kernels of
 `policies` and `profit` know, and an order of the sites that may be requested now (`harvester.queue.SITES_BY`). Some
 strategies need a number for each known page that is *prepared* from the links seen so far, every so many pages. Some
-are *given* a number that no crawl can know: they exist for comparison, in the simulator alone. All others may be chosen
-in `crawl.toml` as `manager.policy`.
+are *given* a number that no crawl can know: they exist for comparison, in the simulator alone, unless a setting gives
+it. All others may be chosen in `crawl.toml` as `manager.policy`.
 
 Light to import: settings are checked against it.
 """
@@ -37,13 +37,15 @@ class Strategy:
     prepares: str = ""
     """Name of the link score (`rank.prepared`) that is recomputed every so many pages."""
     given: str = ""
-    """What it is given that no crawl knows: worth (the true PageRank), history (PageRank of an earlier crawl), or all
-    pages."""
+    """What it is given that no crawl knows by itself: worth (the true PageRank), history (PageRank of an earlier
+    crawl), or all pages."""
+    setting: str = ""
+    """The setting that gives it to a real crawl."""
 
     @property
     def live(self) -> bool:
         """Whether a real crawl can use it."""
-        return not self.given
+        return not self.given or bool(self.setting)
 
 
 # fmt: off
@@ -92,7 +94,7 @@ _ROWS: Final = (
         "PageRank of an earlier crawl; new pages come last.", given="history"),
     Strategy("historical-pagerank-parent", MERIT, "thesis 4.3.2",
         "PageRank of an earlier crawl; new pages have PageRank / out-degree of the page where they were found.",
-        given="history"),
+        given="history", setting="manager.history"),
     Strategy("omniscient", MERIT, "thesis 4.3.3; Optimal in 000",
         "Pages with the highest true PageRank, which only an oracle knows.", given="worth"),
 )

@@ -172,11 +172,13 @@ def _replayed(shard: Path, contents: Contents, journal: list[Effects], settings:
     from gossamer.crawl.apply import apply
     from gossamer.crawl.parts import new_desk
     from gossamer.desk import snapshot
+    from gossamer.manager.pages import Pages
 
     recovered = recover(shard)
     if recovered.image is None and contents.image is not None and (shard / str(contents.image["image"])).exists():
         raise ImageDamagedError(recovered.warnings[0].partition(";")[0])  # without it, scores would be missing
     desk = new_desk(settings, recovered.meta.seed)
+    desk[Pages].read_older(shard)
     if recovered.image is not None and snapshot.usable(desk, recovered.image):
         snapshot.load(desk, recovered.image)
     elif not _cheap(contents, journal, with_image=False):
