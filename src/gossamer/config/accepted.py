@@ -106,7 +106,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.preset": ("research", "archive", "news", "mirror", "general"),
     "manager.revisit": (
         "expected", "profit", "outdated", "uniform", "proportional", "freshness", "age", "harmonic", "webfountain",
-        "adaptive",
+        "adaptive", "fronts", "fronts-evenly",
     ),
     "manager.index_value": ("sum", "minimum"),
     "manager.weights": SCORES,

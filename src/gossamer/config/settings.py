@@ -242,7 +242,8 @@ class ManagerSettings:
     what a visit adds to the value of the index; outdated: the copy that is most probably outdated; uniform: each as
     often as any other; proportional: as often as it changes; freshness, age, harmonic: the best frequencies for the
     share of copies that are up to date, for their age, and against missed changes; webfountain: freshness at first,
-    then uniform; adaptive: intervals that shrink with a change and grow without."""
+    then uniform; adaptive: intervals that shrink with a change and grow without; fronts, fronts-evenly: from eight
+    queues by rate of change (Mercator), from each half as often as from the one before, or as often."""
     new_share: float = 0.5
     """In a continuous crawl: share of the requests that goes to pages that were never fetched. What they do not need
     goes to re-visits, and the other way round."""

@@ -86,7 +86,7 @@ NAMES: Final[dict[str, Reproduction]] = {
     "fig-000-6.5": Reproduction("Three sizes of batch; Optimal is overtaken late.", "000, 6.3", curves.fig_000_6_5),
     **{row[0]: _again(*row) for row in _AGAIN},
     "fig-003": Reproduction("Four ways to limit the bandwidth, second by second.", "003, 3", bandwidth.fig_003, False),
-    "freshness": Reproduction("Ten policies of re-visits, by budget.", "2.4.2", freshness.freshness, False),
+    "freshness": Reproduction("Twelve policies of re-visits, by budget.", "2.4.2", freshness.freshness, False),
     "table-001": Reproduction("Dynamic and static scheduling, over sockets.", "001, 3", scheduling.table_001, False),
 }
 

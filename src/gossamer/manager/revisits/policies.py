@@ -11,6 +11,8 @@ evenly spaced. Policies of the second kind say what a visit is worth now, and ne
     harmonic      so that few changes are missed in a row (LambdaCrawl); no page is left out
     webfountain   freshness at first, then uniform
     adaptive      the interval shrinks by a fifth with a change, and grows by a fifth without (Nutch)
+    fronts        from eight front queues by rate (Mercator), from each half as often as from the one before
+    fronts-evenly from each of these as often: in turn, or at random
     outdated      the copy that is outdated with the highest probability, 1 - e^(-rate t)
     profit        what a visit adds to the value of the index, w (1 - e^(-gamma rate t))
     expected      the mean, over what is believed of the rate, of (w / rate) (1 - e^(-rate t) (1 + rate t))
@@ -32,6 +34,8 @@ import numpy as np
 from gossamer.base.arrays import F32, F64
 from gossamer.manager.revisits.rates import Belief
 
+_FRONTS: Final = 1 / (21_600.0 * 4.0 ** np.arange(7))
+"""Rates between the front queues: one change in six hours, in a day, and so on, by factors of four, to 1,024 days."""
 FIRST: Final = 10.0
 """Visits of a page, on average, after which `webfountain` visits all pages uniformly."""
 
@@ -86,6 +90,26 @@ def harmonic(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0)
         low, high = ((low + high) / 2, high) if (counts * found).sum() > budget else (low, (low + high) / 2)
     scaled: F64 = found * (budget / (counts * found).sum())
     return scaled
+
+
+def fronts(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64:
+    """Mercator's prioritizer by rate of change: a page has the priority of its rate, and waits in the front queue of
+    its priority. A queue is picked at random, each with half the odds of the one before."""
+    return _from_queues(rates, budget, counts, 0.5)
+
+
+def fronts_evenly(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64:
+    """The same, with queues picked in turn, or at random with the same odds: pages are visited as often either way."""
+    return _from_queues(rates, budget, counts, 1.0)
+
+
+def _from_queues(rates: F64, budget: float, counts: F64 | float, odds: float) -> F64:
+    """A queue shares its visits out among its pages: first in, first out."""
+    queue = np.digitize(rates, _FRONTS)
+    pages = np.bincount(queue, counts * np.ones(len(rates)), len(_FRONTS) + 1)
+    share = np.where(pages > 0, odds ** np.arange(len(pages)), 0.0)
+    found: F64 = (budget * share / share.sum() / np.maximum(pages, 1e-9))[queue]
+    return found
 
 
 def h(x: F64) -> F64:
@@ -237,6 +261,8 @@ POLICIES: Final[dict[str, Policy]] = {
         ("harmonic", "Few changes are missed in a row.", None, harmonic),
         ("webfountain", "Freshness at first, then uniform.", _webfountain, None),
         ("adaptive", "Shorter intervals after a change, longer ones without.", lambda m: m.ages / m.intervals, None),
+        ("fronts", "From front queues by rate, the first most often.", None, fronts),
+        ("fronts-evenly", "From front queues by rate, each as often.", None, fronts_evenly),
         ("outdated", "The most probably outdated copy.", lambda m: -np.expm1(-m.belief.rates * m.ages), None),
         ("profit", "What a visit adds to the value of the index.", _by_profit, None),
         ("expected", "The expected gain in freshness.", _by_gain, None),

@@ -53,7 +53,7 @@ def table_of(
     """The logarithms of the numbers. Policies that share out a budget expect as many re-visits as there were until now:
     `again`, in so many `seconds`; they look at the beliefs and comparisons of all pages."""
     budget, visits, counts = 1.0, 0.0, b""
-    if policy in ("freshness", "age", "harmonic", "webfountain"):
+    if policy in ("freshness", "age", "harmonic", "webfountain", "fronts", "fronts-evenly"):
         pages = np.bincount(codes, minlength=CODES).astype(np.float64)
         pages[0] = 0.0
         counts = pages.tobytes() if pages.any() else b""
