@@ -12,13 +12,14 @@ import pytest
 from gossamer import urls
 from gossamer.base.ending import Ending
 from gossamer.base.model import Ask, Outcome, State
+from gossamer.harvester.errands.probes import SAME
 from gossamer.manager.revisits.common import AGAIN, SCALE
 from gossamer.manager.revisits.habits import Habits
 from gossamer.manager.revisits.heard import Heard
 from gossamer.observe.measure import statistics_of
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply, Sitemaps
-from tests.support.world import World, impolite, state_of
+from tests.support.world import Result, World, impolite, state_of
 
 DAY = 86_400.0
 GONE = Reply(outcome=Outcome.NOT_FOUND, status=404)
@@ -114,6 +115,25 @@ def test_a_continuous_crawl_goes_on_for_weeks(tmp_path: Path) -> None:
     told = desk[Habits].explain_page(int(desk.columns.page.count) - 1) or desk[Habits].explain_page(0)
     assert told["compared"] == counts[ROOT] - 1
     assert told["changed"] == 0
+
+
+def test_a_page_that_redirects_counts_once_however_often_it_is_visited(tmp_path: Path) -> None:
+    """Otherwise a page that moved would count as many, and soon as a soft 404: every target of a site had it."""
+    moved = Reply(outcome=Outcome.REDIRECT, status=301, redirect=ROOT + "new", links=[ROOT + "new"])
+    web = {ROOT: Reply(links=[ROOT + "old", ROOT + "older", ROOT + "new"], digest=1), ROOT + "new": Reply(digest=2)}
+    web |= {ROOT + "old": moved, ROOT + "older": moved}
+    changes = ["manager.continuous=true", "manager.min_period=1h"]
+    world = World(tmp_path, lambda url: web.get(url, GONE), changes)
+    result = world.run([ROOT], seconds=20 * DAY)
+    asked = Counter(each.url for each in world.asked if each.ask is Ask.PAGE)
+    assert asked[ROOT + "old"] + asked[ROOT + "older"] > 5
+    assert result.crawl.desk.columns.origin.moved[0] == 2 * SAME
+    assert _outcomes(result) == {Outcome.OK, Outcome.REDIRECT}
+
+
+def _outcomes(result: Result) -> set[Outcome]:
+    page = result.crawl.desk.columns.page
+    return {Outcome(int(o)) for o in page.outcome[: page.count]}
 
 
 def test_dates_of_sitemaps_are_heard_day_by_day(tmp_path: Path) -> None:

@@ -289,9 +289,12 @@ def compare_pages(desk: Desk, applied: Applied) -> None:
 
 
 def count_redirects(desk: Desk, applied: Applied) -> None:
-    """Counts the targets of redirects, by origin."""
-    visits = applied.visits
+    """Counts the targets of redirects, by origin; each page once, however often it is visited again."""
+    visits, before = applied.visits, desk.columns.page.outcome
     moved = (visits["ask"] == _PAGE) & ((visits["outcome"] == _REDIRECT) | (visits["outcome"] == _SOFT))
+    rows = np.flatnonzero(moved)
+    last = before[visits["page"][rows]]
+    moved[rows[(last == _REDIRECT) | (last == _SOFT)]] = False
     texts = applied.effects.texts()
     for i in np.flatnonzero(moved & (visits["flags"] & _RESPELLED == 0)).tolist():
         if target := texts.text(i, "redirect"):
