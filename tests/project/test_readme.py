@@ -200,6 +200,8 @@ def with_values(command: str, site: str) -> str:
     elif verb == "crawl":
         command = re.sub(r"--pages \d+", "--pages 10", command).replace("=30s", "=20ms").replace(" --demo", "")
         command += " --demo --workers 1" + ("" if "--pages" in command else " --pages 10")
+        if "--continuous" in command:
+            command += " --set manager.min_period=1s"  # pages are visited again, for `gossamer forecast`
     elif command == "gossamer web":
         command += " --list"
     elif verb == "reproduce":
@@ -209,6 +211,8 @@ def with_values(command: str, site: str) -> str:
         "graph make|show|convert": "graph show DIR",
         "GRAPH|DIR": "DIR",
         "[--json]": "--json",
+        "DIR|URL [--ci]": "DIR",
+        "[--against DIR2]": "--against DIR --json",  # its plots need matplotlib, which is not installed there
         "[DIR] [--url URL]": "DIR",
         "[DIR]": "DIR",
         "[SITE]…": "www.example.org",
