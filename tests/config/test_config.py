@@ -184,7 +184,6 @@ def test_the_reference_has_a_row_for_every_setting() -> None:
             ["not one of value, completed-pagerank, breadth-first", "did you mean value?"],
         ),
         ("[manager]\npreset = 'x'", 2, ["not one of research, archive, news, mirror, general"]),
-        ("[manager]\nindex_value = 'max'", 2, ["not one of sum, minimum"]),
         ("[manager]\nweights = { pagerang = 1 }", 2, ["'pagerang' is not one of", "did you mean pagerank?"]),
         ("[manager.weights]\nopic = 1\n\ndepth = -1", 4, ["depth: -1.0 is out of range", "0.000001 to 1000"]),
         ("[manager]\nalpha = 1\nweights = { opic = 1, depth = 0.0000001 }", 3, ["depth: 1e-07 is out of range"]),

@@ -64,12 +64,11 @@ def test_figure_7_1() -> None:
     assert [s.planned for s in standings] == [True, False, True]
 
 
-@pytest.mark.parametrize(("minimum", "expected"), [(False, 0.67), (True, 0.04)])
-def test_the_value_of_the_index_is_the_sum_or_the_minimum_over_its_pages(minimum: bool, expected: float) -> None:
+def test_the_value_of_the_index_is_the_sum_over_its_pages() -> None:
     columns, value = figure_7_1()
     for policy in LIVE:
-        made = plan(columns, replace(value, minimum=minimum), policy=policy)
-        assert made.index_value == pytest.approx(expected, abs=1e-5)
+        made = plan(columns, value, policy=policy)
+        assert made.index_value == pytest.approx(0.67, abs=1e-5)
         assert made.index_pages == 2
     assert plan(columns, replace(value, min_period=0.0)).index_value == pytest.approx(0.67, abs=1e-5)
 
@@ -78,9 +77,8 @@ def test_pages_outside_the_index_add_nothing_to_it() -> None:
     columns, value = figure_7_1()
     for page, outcome in enumerate((Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.NOT_FOUND)):
         fetched(columns, page, 0, outcome)
-    for minimum in (False, True):
-        made = plan(columns, replace(value, minimum=minimum))
-        assert (made.index_value, made.index_pages) == (0.0, 0)
+    made = plan(columns, value)
+    assert (made.index_value, made.index_pages) == (0.0, 0)
 
 
 def test_the_exponents_change_the_value() -> None:
@@ -225,7 +223,6 @@ def test_presets_order_pages_differently() -> None:
         (ManagerSettings(weights={"opic": math.nan}), "opic: nan is out of range"),
         (ManagerSettings(weights={"opic": 0.0}), "no score has a weight"),
         (ManagerSettings(preset="everything"), "manager.preset.*\n.*research"),
-        (ManagerSettings(index_value="mean"), "manager.index_value.*\n.*sum, minimum"),
         (ManagerSettings(change_period=Duration(0)), "change_period"),
     ],
 )

@@ -202,7 +202,6 @@ def test_the_value_of_other_settings_is_a_curve_of_its_own() -> None:
     unrelated = replace(usual, min_period=Duration(60))
     assert Curve.resumed(unrelated, written).value.points, "the value does not depend on it"
     for other in (
-        replace(usual, index_value="minimum"),
         replace(usual, weights={"opic": 1.0}),
         replace(usual, gamma=2.0),
         replace(usual, preset="archive"),

@@ -15,7 +15,6 @@ SOURCE: Final = ROOT / "src" / "gossamer"
 MOST_LINES, MOST_FIELDS, LONGEST_FUNCTION = 250, 15, 90
 FLAT: Final = {
     "HarvesterSettings": "settings are flat, by the names that users write",
-    "ManagerSettings": "settings are flat, by the names that users write",
     "SeederSettings": "settings are flat, by the names that users write",
     "Effects": "the sections of a journal record",
     "Scenario": "settings of a simulation, flat by the names that users write",

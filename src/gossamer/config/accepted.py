@@ -85,8 +85,8 @@ LEAST_WEIGHT: Final = 1e-6
 """A weight is 0 or at least this: smaller weights are lost in the rounding of single precision."""
 PRESET_VALUE: Final = -1.0
 """The value that means: use the value of the preset."""
-RETIRED: Final = ("manager.beta",)
-"""Settings of earlier versions that changed nothing: they are accepted in files, and ignored."""
+RETIRED: Final = ("manager.beta", "manager.index_value")
+"""Settings of earlier versions that did not change the order of pages: they are accepted in files, and ignored."""
 OF_PRESET: Final = ("manager.alpha", "manager.gamma", "manager.min_period")
 """Settings that the preset may determine."""
 
@@ -108,7 +108,6 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
         "expected", "profit", "outdated", "uniform", "proportional", "freshness", "age", "harmonic", "webfountain",
         "adaptive", "fronts", "fronts-evenly",
     ),
-    "manager.index_value": ("sum", "minimum"),
     "manager.weights": SCORES,
     "seeder.follow": ("links", "sitemaps", "none"),
     "harvester.families": ("ipv4", "ipv6"),

@@ -226,9 +226,6 @@ class ManagerSettings:
     gamma: float = -1.0
     """Exponent of freshness (the probability that the stored copy is still what the server has); -1: the value of the
     preset."""
-    index_value: str = "sum"
-    """How the value of the index, which `gossamer status` plots, is computed from the values of its pages: "sum" or
-    "minimum". It does not change the order of pages."""
     rank_every: int = 20_000
     """Number of visits after which link scores are computed again, in the background. The computation also waits until
     it costs at most a twentieth of the processor time of the crawl, all runs together. When the crawl stops, the scores

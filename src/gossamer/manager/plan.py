@@ -61,7 +61,7 @@ class Plan:
     candidates: int
     """Number of pages that could be requested, those of suspended sites included."""
     index_value: float
-    """V(I), the sum or minimum by the settings; 0 if the index is empty."""
+    """V(I), the sum of the values of its pages."""
     index_pages: int
     """Number of pages in the index."""
     again: int = 0
@@ -94,8 +94,7 @@ def make_plan(
     selection = _Selection(pages, known, suspended, terms, batch_size, max(1, per_site))
     keys = selection.run()
     slices = by_site(keys, page.origin, columns.origin.site, sites)
-    total, least, count, again = selection.index.tolist()
-    worth = (least if value.minimum else total) if count else 0.0
+    worth, count, again = selection.index.tolist()
     seconds = time.perf_counter() - start
     return Plan(*slices, seconds, selection.candidates, worth, int(count), int(again), terms.again.scale)
 
@@ -111,7 +110,7 @@ class _Selection:
         self.ways, self.scores = np.empty(CHUNK, np.uint8), np.empty(CHUNK, np.float32)
         self.candidates = 0
         self.index = _nothing()
-        """Sum, minimum and number of the values of pages in the index, and the number of pages to be fetched again."""
+        """Sum and number of the values of pages in the index, and the number of pages to be fetched again."""
 
     def run(self) -> U64:
         """The keys of the planned pages, best first."""
@@ -173,7 +172,7 @@ def _holds(floor: np.uint64, hints: U64, last: np.uint64, floors: U64, full: boo
 
 
 def _nothing() -> F64:
-    return np.array([0.0, np.inf, 0.0, 0.0])
+    return np.zeros(3)
 
 
 @inlined

@@ -273,7 +273,8 @@ class _Chunk:
             return worth
         if len(terms.again.numbers):
             weighed = (worth.astype(np.float64) if terms.again.weighs else 1.0) * self._numbers()
-            return np.where(again, weighed.astype(np.float32), worth)
+            with np.errstate(over="ignore"):  # beyond all others, as in the kernel
+                return np.where(again, weighed.astype(np.float32), worth)
         return np.where(again, worth * (np.float32(1) - self.kept()), worth)
 
     def worth(self) -> F32:

@@ -60,9 +60,8 @@ rest_of = inlined(askable.rest_of)
 @allocating
 def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, scores: F32, index: F64) -> int:
     """Fills `ways` (whether each of `count` pages from `first` on may be planned) and `scores` (its score if it may).
-    Adds the values of the pages in the index to `index`: sum, minimum, number; and, in a continuous
-    crawl, how many pages may be fetched again. Returns how many pages may be
-    planned."""
+    Adds the values of the pages in the index to `index`: sum and number; and, in a continuous crawl, how many pages may
+    be fetched again. Returns how many pages may be planned."""
     end = first + count
     found, again = _find_ways(pages, terms, first, end, ways)
     in_index = _in_index(pages.state[first:end], pages.outcome[first:end])
@@ -87,7 +86,7 @@ def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, 
         for i in range(count):
             scores[i] = np.float32(strategies.LAST) if ways[i] == AGAIN else scores[i]
     elif again and weighed:
-        index[3] += again
+        index[2] += again
         _weigh(pages, first, end, ways, terms, scores)
     elif again:
         for i in range(count):
@@ -225,16 +224,13 @@ def _in_index(state: U8, outcome: U8) -> int:
 @njit
 def _add_up(state: U8, outcome: U8, worth: F32, kept: F32, index: F64) -> None:
     """Adds the values of the pages that are in the index to `index`."""
-    total, least, count = 0.0, np.inf, 0
+    total, count = 0.0, 0
     for i in range(len(state)):
         if state[i] == _DONE and outcome[i] == _OK:
-            value = float(worth[i] * kept[i])
-            total += value
-            least = min(least, value)
+            total += float(worth[i] * kept[i])
             count += 1
     index[0] += total
-    index[1] = min(index[1], least)
-    index[2] += count
+    index[1] += count
 
 
 @njit

@@ -3,7 +3,7 @@
     quality    q = sum of weight x score / sum of weights         scores and quality lie between 0 and 1
     value      V = q^alpha f^gamma if the page was fetched, else 0        f: freshness
     profit     V after a fetch (f = 1) minus V now
-    index      V(I) = sum, or minimum, of V over the pages of the index
+    index      V(I) = sum of V over the pages of the index
 
 A page is fetched or not: there are no grades of representation (3.4), and so no exponent beta for them. Freshness is
 the probability that our copy still equals the page at the server, exp(-age / change_period); in a continuous crawl, by
@@ -74,8 +74,6 @@ class Value:
     change_period: float = 60 * 86_400.0
     min_period: float = 0.0
     """0: pages are fetched once."""
-    minimum: bool = False
-    """The value of the index is the minimum over its pages, not the sum."""
     continuous: bool = False
     revisit: str = "expected"
     """The policy of re-visits of a continuous crawl (`revisits/policies.py`)."""
@@ -93,7 +91,6 @@ class Value:
             preset.gamma,
             float(settings.change_period),
             float(preset.min_period),
-            _chosen("manager.index_value", settings.index_value, {"sum": False, "minimum": True}),
             settings.continuous,
             settings.revisit,
         )

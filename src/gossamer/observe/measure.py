@@ -237,7 +237,7 @@ class Curve:
 def _unit_of(settings: ManagerSettings) -> dict[str, Any]:
     value = Value.of(settings)
     return {
-        "index_value": settings.index_value,
+        "index_value": "sum",  # earlier versions had a minimum too
         "weights": dict(sorted(value.weights.items())),
         "alpha": value.alpha,
         "gamma": value.gamma,
