@@ -35,8 +35,6 @@ SEED: Final = 1
 START: Final = 1_700_000_000.0
 PER_TICK: Final = 5_000
 SITES: Final = 1_000
-FOUND: Final = 2
-LINKS: Final = 10
 QUERIES: Final = {
     "outcomes": "select outcome, count(*) from visits group by 1",
     "states": "select state, count(*) from pages group by 1",
@@ -45,8 +43,8 @@ QUERIES: Final = {
 }
 
 
-def ticks(visits: int) -> Iterator[Effects]:
-    """Effects of visits, each of which finds `FOUND` pages and has `LINKS` links; titles and outcomes vary."""
+def ticks(visits: int, found: int = 2, links: int = 10) -> Iterator[Effects]:
+    """Effects of visits, each of which finds so many pages and has so many links; titles and outcomes vary."""
     rng = np.random.default_rng(1)
     first = Effects(1, START, 1.0, pages=np.zeros(PER_TICK, PAGE), origins=np.zeros(SITES, ORIGIN))
     first.sites = Texts.join([b"site%d.example" % i for i in range(SITES)], "<u2")
@@ -61,21 +59,21 @@ def ticks(visits: int) -> Iterator[Effects]:
         e = Effects(tick, START + tick, float(tick), SITES, SITES, known, visits=np.zeros(PER_TICK, VISIT))
         e.visits["page"], e.visits["site"], e.visits["time"] = page, page % SITES, START + tick
         e.visits["outcome"] = rng.choice([0, 1, 2, 3, 5, 10], PER_TICK, p=[0.7, 0.08, 0.08, 0.1, 0.02, 0.02])
-        e.visits["links"], e.visits["duplicate_of"], e.visits["number"] = LINKS, NONE, page
+        e.visits["links"], e.visits["duplicate_of"], e.visits["number"] = links, NONE, page
         e.visits["received"], e.visits["length"] = rng.integers(500, 90_000, (2, PER_TICK))
         e.visits["digest"], e.visits["sketch"] = rng.integers(1, 1 << 62, (2, PER_TICK))
         e.visits["payload"] = rng.integers(0, 256, (PER_TICK, 20))
         titles = [b"Title of page %d of the site" % (n % 5000) for n in page.tolist()]
         e.visits["texts"][:, VISIT_TEXTS.index("title")] = [len(t) for t in titles]
         e.visit_texts = b"".join(titles)
-        e.pages = np.zeros(FOUND * PER_TICK, PAGE)
+        e.pages = np.zeros(found * PER_TICK, PAGE)
         e.pages["site"] = e.pages["origin"] = np.arange(known, known + len(e.pages)) % SITES
-        e.pages["source"] = np.repeat(page, FOUND)
+        e.pages["source"] = np.repeat(page, found)
         e.urls = _urls(known, len(e.pages))
         e.pages["fingerprint"] = _fingerprints(e.urls)
         known += len(e.pages)
-        e.link_targets = rng.integers(0, known, LINKS * PER_TICK).astype("<u4")
-        e.link_kinds = np.zeros(LINKS * PER_TICK, "u1")
+        e.link_targets = rng.integers(0, known, links * PER_TICK).astype("<u4")
+        e.link_kinds = np.zeros(links * PER_TICK, "u1")
         yield e
 
 
@@ -88,7 +86,7 @@ def _fingerprints(texts: Texts) -> list[int]:
     return [fingerprint(url.decode(), SEED) for url in texts.split()]
 
 
-def make(folder: Path, visits: int, per_segment: int = 100_000) -> None:
+def make(folder: Path, visits: int, per_segment: int = 100_000, found: int = 2, links: int = 10) -> None:
     shard = layout.shard_folder(folder)
     layout.make_folders(shard)
     disk.write_atomic(folder / layout.SETTINGS, dump(Settings()).encode())
@@ -96,7 +94,7 @@ def make(folder: Path, visits: int, per_segment: int = 100_000) -> None:
     opened, lines = journal.begin(shard, 0, 1, Mark(0, 0)), manifest.Manifest.open(shard)
     blocks = BlockFile(shard / URL_FILE)
     reached = 0
-    for effects in ticks(visits):
+    for effects in ticks(visits, found, links):
         opened.append(effects)
         blocks.append(effects.urls.split())
         reached += len(effects.visits)
