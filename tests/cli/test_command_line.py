@@ -258,7 +258,8 @@ def test_ctrl_c_while_the_crawl_finishes_leaves_out_link_scores(served: Served, 
     def scorers() -> list[int]:
         return [pid for pid in children(crawling.pid) if "timeit" in command_line(pid)]
 
-    with served.begin(folder, *SLOW, program=SLOWLY_SCORED) as crawling:
+    scored = ("--set", "manager.weights={completed=1}")
+    with served.begin(folder, *SLOW, *scored, program=SLOWLY_SCORED) as crawling:
         assert committed_once(crawling)
         crawling.signal(signal.SIGTERM)
         assert crawling.wait_for(scorers)

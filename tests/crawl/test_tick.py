@@ -124,6 +124,7 @@ APPLYING = (
     "manager/pages.py",
     "manager/policies.py",
     "manager/revisits/habits.py",
+    "manager/revisits/heard.py",
     "seeder/copies.py",
 )
 """Files of the functions that `apply` calls."""

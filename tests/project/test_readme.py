@@ -143,7 +143,9 @@ def test_every_make_command_of_the_readme_is_there(command: str, clone: Path) ->
 def test_make_test_notes_what_it_cannot_install(clone: Path) -> None:
     """`tests/support/needed.py` reads these notes."""
     planned = well(clone, "make", "-n", "test")
-    assert set(re.findall(r"touch \S+/without-(\w+)", planned)) == {"pywb", "nginx", "dnsmasq"}
+    assert set(re.findall(r"touch \S+/without-([\w$]+)", planned)) == {"pywb", "$name"}
+    (named,) = re.findall(r"for each in ([^;]+);", planned)
+    assert {each.partition(":")[0] for each in named.split()} == {"nginx", "dnsmasq", "zsh", "fish"}
     assert "CI=true make test" in (clone / ".ci" / "run").read_text()
 
 
@@ -208,7 +210,7 @@ def with_values(command: str, site: str) -> str:
         command += " --graph small.npz"
     for name, value in {
         " ...": "",
-        "graph make|show|convert": "graph show DIR",
+        "graph make|show|convert|export": "graph show DIR",
         "GRAPH|DIR": "DIR",
         "[--json]": "--json",
         "DIR|URL [--ci]": "DIR",
