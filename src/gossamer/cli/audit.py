@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
 import click
 
-from gossamer.base.errors import GossamerError
+from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_json
 from gossamer.cli.command import PATH, argument, command, flag, unchecked
 
@@ -19,6 +20,10 @@ if TYPE_CHECKING:
 
 @command
 @argument("place", "DIR|URL", "Folder of the collection; or a URL, whose site is crawled first.", type=str)
+@click.option(
+    "--contact", metavar="TEXT", help="With a URL: mail address or Web page of the person who runs the crawl."
+)
+@flag("--mine", help="With a URL: without waits, if the site proves to be yours (`gossamer mine`).")
 @click.option("--out", type=PATH, metavar="FOLDER", help="Write audit.html, audit.csv and audit.json here.")
 @click.option("--check", "names", metavar="NAME", multiple=True, help="Only this check; repeatable.")
 @click.option("--rows", type=click.IntRange(min=0), default=5, help="Findings of each check to show.")
@@ -35,6 +40,8 @@ if TYPE_CHECKING:
 @unchecked
 def audit(
     place: str,
+    contact: str | None,
+    mine: bool,
     out: Path | None,
     names: tuple[str, ...],
     rows: int,
@@ -51,7 +58,11 @@ def audit(
     from gossamer.read.audit import run, shown
 
     checks = run.chosen(names)
-    folder = _crawled(place) if place.lower().startswith(("http://", "https://")) else Path(place)
+    asked = [*(["--contact", contact] if contact else []), *(["--mine"] if mine else [])]
+    is_url = place.lower().startswith(("http://", "https://"))
+    if asked and not is_url:
+        raise UsageError(f"{asked[0]} is for a URL, and {place} is none", "Give the URL of the site, or leave it out.")
+    folder = _crawled(place, asked) if is_url else Path(place)
     with Progress(sys.stderr) as progress:
         made = run.audit(folder, checks, None, unchecked, progress.doing)
     if baseline is not None:
@@ -71,13 +82,13 @@ def audit(
         )
 
 
-def _crawled(url: str) -> Path:
-    """The folder of the site, crawled now."""
+def _crawled(url: str, asked: Sequence[str]) -> Path:
+    """The folder of the site, crawled now. If it is there already, its crawl goes on: no page is fetched twice."""
     from gossamer.cli.crawl import crawl
     from gossamer.cli.place import placed
 
     folder, _ = placed((url,), lambda _: None)
-    crawl.main([url], prog_name="gossamer crawl", standalone_mode=False)
+    crawl.main([url, *asked], prog_name="gossamer crawl", standalone_mode=False)
     return folder
 
 

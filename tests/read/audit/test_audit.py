@@ -15,6 +15,7 @@ from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_html
 from gossamer.base.model import Outcome
 from gossamer.cli import app
+from gossamer.cli.crawl import crawl
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import dump
 from gossamer.read.audit import run, shown
@@ -40,7 +41,7 @@ def web(url: str) -> Reply:
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("audit") / "crawl"
-    world = World(place, web)
+    world = World(place, web, ('seeder.domains=["a.example"]',))
     world.run(["http://a.example/"])
     (place / SETTINGS).write_text(dump(world.settings))
     return place
@@ -80,6 +81,25 @@ def test_files_exit_codes_and_baseline(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "audit.json").write_text("[]")
     with pytest.raises(UsageError, match="not the JSON of an audit"):
         ended("--baseline", str(tmp_path / "audit.json"))
+
+
+def test_a_url_is_crawled_first_with_the_contact_given(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    folder.rename(tmp_path / "a.example")
+    asked: list[list[str]] = []
+    monkeypatch.setattr(crawl, "main", lambda arguments, **_: asked.append(arguments))
+    try:
+        done = CliRunner().invoke(
+            app, ["audit", "http://a.example/", "--contact", "me@a.example", "--mine", "--json"], catch_exceptions=False
+        )
+        assert json.loads(done.stdout)["pages"] == 3
+        assert asked == [["http://a.example/", "--contact", "me@a.example", "--mine"]]
+        with pytest.raises(UsageError, match="--mine is for a URL"):
+            CliRunner().invoke(app, ["audit", "a.example", "--mine"], catch_exceptions=False)
+    finally:
+        (tmp_path / "a.example").rename(folder)
 
 
 def test_an_unknown_check_names_the_nearest() -> None:

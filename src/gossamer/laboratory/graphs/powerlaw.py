@@ -33,12 +33,16 @@ class Fit:
     """Values of the sample between least and most."""
 
 
-def exponent(sample: Array, least: int = 1, most: int | None = None) -> Fit | None:
-    """Estimates the exponent. None if the range holds fewer than ten values, or only one distinct value."""
-    kept = sample[(sample >= least) & ((sample <= most) if most is not None else True)]
-    if len(kept) < 10 or kept.min() == kept.max():
+def exponent(sample: Array, least: int = 1, most: int | None = None, counts: I64 | None = None) -> Fit | None:
+    """Estimates the exponent. None if the range holds fewer than ten values, or only one distinct value. `counts`: how
+    often each value of the sample occurs; once if None."""
+    inside = (sample >= least) & ((sample <= most) if most is not None else True)
+    kept = sample[inside]
+    number = len(kept) if counts is None else int(counts[inside].sum())
+    if number < 10 or kept.min() == kept.max():
         return None
-    wanted = float(np.log(kept.astype(np.float64)).mean())
+    weights = None if counts is None else counts[inside]
+    wanted = float(np.average(np.log(kept.astype(np.float64)), weights=weights))
     low, high = _FIRST, _LAST
     for _ in range(60):
         middle = (low + high) / 2
@@ -48,7 +52,7 @@ def exponent(sample: Array, least: int = 1, most: int | None = None) -> Fit | No
             high = middle
     step = 1e-4
     variance = (_mean_log(low - step, least, most) - _mean_log(low + step, least, most)) / (2 * step)
-    return Fit(low, float(1 / np.sqrt(len(kept) * max(variance, 1e-12))), len(kept))
+    return Fit(low, float(1 / np.sqrt(number * max(variance, 1e-12))), number)
 
 
 def _mean_log(a: float, least: int, most: int | None) -> float:
@@ -64,14 +68,14 @@ def _total(a: float, least: int, most: int | None) -> float:
     return float((zeta(a, least) - beyond) * least**a)
 
 
-def zeta(a: float, first: int) -> float:
-    """Sum of x^-a over x >= first (Hurwitz zeta), to 12 digits: 30 terms, and Euler-Maclaurin for the rest."""
-    terms = 30
-    x = first + np.arange(terms, dtype=np.float64)
-    q = float(first + terms)
+def zeta(a: float, first: int | I64, terms: int = 30) -> F64:
+    """Sum of x^-a over x >= first (Hurwitz zeta), of each first. With 30 terms, and Euler-Maclaurin for the
+    rest, it has 12 digits."""
+    begin = np.asarray(first, np.float64)
+    q = begin + terms
     rest = q ** (1 - a) / (a - 1) + q**-a / 2 + a * q ** (-a - 1) / 12
     rest -= a * (a + 1) * (a + 2) * q ** (-a - 3) / 720
-    return float((x**-a).sum() + rest)
+    return np.asarray(((begin[..., None] + np.arange(terms)) ** -a).sum(axis=-1) + rest)
 
 
 def draw(rng: np.random.Generator, weights: F64, number: int) -> I64:

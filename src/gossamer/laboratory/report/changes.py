@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from math import isnan
 
+from gossamer.laboratory.findings.finding import Column, Table
 from gossamer.laboratory.report.data import Data
-from gossamer.laboratory.report.parts import Fact, Listing, Section, Shares, absent
+from gossamer.laboratory.report.parts import Fact, Section, Shares, absent
 from gossamer.read.sql.dynamics import PUBLISHED, Survival, dynamics
 
 _ONCE = (
@@ -36,11 +37,11 @@ def changes(data: Data) -> Section:
         stands,
         facts,
         shares=(Shares("change-intervals", "Mean change interval of pages", "pages", pages),),
-        listings=(
-            Listing(
+        tables=(
+            Table(
                 "changes-published",
                 "Results of others (table 2.1)",
-                (("study", ""), ("sample", ""), ("result", "")),
+                (Column("study"), Column("sample"), Column("result")),
                 PUBLISHED,
             ),
         ),

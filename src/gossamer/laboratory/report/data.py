@@ -27,7 +27,7 @@ from gossamer.base.model import SHARD_SHIFT
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
 from gossamer.laboratory.collection_graph import Collected, collected
-from gossamer.manager.scores.graph import graph_of
+from gossamer.manager.scores.graph import CollectionGraph, graph_of
 from gossamer.rank.components import BowTie, bow_tie
 from gossamer.rank.graph import Csr, crossings, csr
 from gossamer.rank.hits import HubsAndAuthorities, hubs_and_authorities
@@ -86,6 +86,7 @@ class Data:
         """Segments that are left out, with their faults."""
         self.figures: dict[str, float] = {}
         """Numbers by top-level domain, of the user."""
+        self._is_placed = False
 
     @property
     def name(self) -> str:
@@ -93,8 +94,7 @@ class Data:
 
     def rows(self, statement: str, *parameters: Any, views: Sequence[str] = ()) -> list[Row]:
         """Runs SQL. `placed` has a row for each fetched page: its place, and its last copy."""
-        if "placed" in statement:
-            self._place()
+        self._prepare(statement)
         return self.database.run(statement, parameters, views)
 
     def counted(self, statement: str, views: Sequence[str] = ()) -> dict[str, float]:
@@ -103,19 +103,14 @@ class Data:
 
     def columns(self, statement: str) -> dict[str, Array]:
         """The result of a query as arrays; a missing number is NaN, or 0 in a column of integers."""
-        self._place()
-        self.rows("select 1 from stored.pages limit 0")
-        found = self.database.connection.execute(statement).fetchnumpy()
-        return {name: _filled(column) for name, column in found.items()}
+        self._prepare(statement)
+        return {name: _filled(column) for name, column in self.database.arrays(statement).items()}
 
-    @cached_property
-    def _placed(self) -> bool:
-        self.database.run(_FETCHED)
-        self.database.run(_PLACED)
-        return True
-
-    def _place(self) -> None:
-        assert self._placed
+    def _prepare(self, statement: str) -> None:
+        if "placed" in statement and not self._is_placed:
+            self.database.run(_FETCHED)
+            self.database.run(_PLACED)
+            self._is_placed = True
 
     @cached_property
     def fetched(self) -> dict[str, Array]:
@@ -142,7 +137,7 @@ class Data:
         site links to. A redirect is no click."""
         links, site = self.graph.graph.links, self.sites_of_graph
         source = np.repeat(site, np.diff(links.offsets))
-        start = np.isin(self.graph.page, graph_of(self.sources.shard).start)
+        start = np.isin(self.graph.page, self.known.start)
         start[links.targets[source != site[links.targets]]] = True
         free = ~self.in_pages
         depth = np.full(links.pages, NEVER, np.int64)
@@ -160,6 +155,11 @@ class Data:
     @cached_property
     def site_names(self) -> dict[int, str]:
         return {int(site): str(name) for site, name in self.rows("select site, max(name) from stored.sites group by 1")}
+
+    @cached_property
+    def known(self) -> CollectionGraph:
+        """The graph of all known pages."""
+        return graph_of(self.sources.shard)
 
     @cached_property
     def graph(self) -> Collected:
@@ -183,11 +183,11 @@ class Data:
     @cached_property
     def sites_of_graph(self) -> I64:
         """By page of the graph: the number of its site in the collection."""
-        return np.asarray(graph_of(self.sources.shard).site[self.graph.page], np.int64)
+        return np.asarray(self.known.site[self.graph.page], np.int64)
 
     @cached_property
     def site_graph(self) -> SiteGraph:
-        whole = graph_of(self.sources.shard)
+        whole = self.known
         kept = np.unique(self.fetched["site"]).astype(np.int64)
         new = np.full(max(whole.sites, int(kept.max(initial=-1)) + 1), -1, np.int64)
         new[kept] = np.arange(len(kept))

@@ -18,10 +18,12 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import F64, I64
-from gossamer.laboratory.graphs.powerlaw import Fit, exponent
+from gossamer.laboratory.graphs.powerlaw import Fit, exponent, zeta
 
 LARGEST: Final = 5_000
 _DRAWS: Final = 100
+_TERMS: Final = 10
+"""Of each sum: a distance needs no more digits."""
 DOUBTFUL: Final = 0.1
 
 
@@ -56,22 +58,14 @@ def fit(law: Law, values: F64, counts: I64) -> Fitted | None:
     """Fits the law; None if the range has fewer than ten values, or one distinct value only."""
     inside = (values >= law.least) & (values <= (law.most if law.most is not None else np.inf))
     whole, counts = values[inside].astype(np.int64), counts[inside]
-    sample = np.repeat(whole, _bounded(counts))
-    found = exponent(sample, law.least, law.most)
+    found = exponent(whole, law.least, law.most, counts)
     if found is None:
         return None
     rng = np.random.default_rng(1)
-    tested = sample if len(sample) <= LARGEST else rng.choice(sample, LARGEST, replace=False)
+    few = found.number <= LARGEST
+    tested = np.repeat(whole, counts) if few else rng.choice(whole, LARGEST, p=counts / found.number)
     distance, plausible = _test(law, tested, rng)
-    number = int(counts.sum())
-    error = found.error * float(np.sqrt(found.number / number))
-    return Fitted(found.exponent, error, number, distance, plausible, _regression(whole, counts))
-
-
-def _bounded(counts: I64) -> I64:
-    """Counts reduced to some ten million in all, for memory; proportions are kept for all that matters."""
-    total = int(counts.sum())
-    return counts if total <= 10_000_000 else np.maximum(1, counts * 10_000_000 // total)
+    return Fitted(found.exponent, found.error, found.number, distance, plausible, _regression(whole, counts))
 
 
 def _test(law: Law, sample: I64, rng: np.random.Generator) -> tuple[float, float]:
@@ -94,19 +88,9 @@ def _test(law: Law, sample: I64, rng: np.random.Generator) -> tuple[float, float
 def _distance(law: Law, found: Fit, sample: I64) -> float:
     """The greatest distance between the cumulative shares of the sample and of the law."""
     values, counts = np.unique(sample, return_counts=True)
-    ends = np.array([law.least, law.most + 1 if law.most is not None else 0])
-    whole, rest = _sums(found.exponent, np.maximum(ends, 1))
-    rest = rest if law.most is not None else 0.0
-    law_beyond = (_sums(found.exponent, values + 1) - rest) / (whole - rest)
-    return float(np.abs(np.cumsum(counts) / len(sample) - (1 - law_beyond)).max())
-
-
-def _sums(a: float, firsts: I64) -> F64:
-    """For each first: the sum of x^-a over x >= first, by ten terms and Euler-Maclaurin for the rest."""
-    x = firsts[:, None] + np.arange(10, dtype=np.float64)
-    q = firsts + 10.0
-    rest = q ** (1 - a) / (a - 1) + q**-a / 2 + a * q ** (-a - 1) / 12
-    return np.asarray((x**-a).sum(axis=1) + rest)
+    after = zeta(found.exponent, law.most + 1) if law.most is not None else 0.0
+    beyond = (zeta(found.exponent, values + 1, _TERMS) - after) / (zeta(found.exponent, law.least) - after)
+    return float(np.abs(np.cumsum(counts) / len(sample) - (1 - beyond)).max())
 
 
 def _regression(values: I64, counts: I64) -> float | None:

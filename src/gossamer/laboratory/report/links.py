@@ -9,23 +9,13 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import Array
+from gossamer.laboratory.findings.finding import Plot, Series
 from gossamer.laboratory.report.countries import COUNTRIES
 from gossamer.laboratory.report.data import LOCAL, Data, quantiles
 from gossamer.laboratory.report.fits import Law
 from gossamer.laboratory.report.pages import NOTHING
-from gossamer.laboratory.report.parts import (
-    Chart,
-    Curve,
-    Distribution,
-    Fact,
-    Section,
-    Shares,
-    absent,
-    distribution,
-    share,
-)
+from gossamer.laboratory.report.parts import Distribution, Fact, Section, Shares, absent, distribution, share
 from gossamer.laboratory.report.sites import correlation, thinned
-from gossamer.manager.scores.graph import graph_of
 
 _CHILEAN: Final = {
     "com": 0.65110, "org": 0.11806, "net": 0.08406, "de": 0.01621, "mx": 0.01059, "br": 0.00977, "ar": 0.00846,
@@ -58,13 +48,13 @@ def degrees(data: Data) -> Section:
             _degree("in", into, "2.11 (.cl), 2.02 (.gr)", "2.3"),
             _degree("out", out, "2.40 (.cl), 2.17 (.gr)", "2.8"),
         ),
-        charts=(
-            Chart(
+        plots=(
+            Plot(
                 "length-links",
                 "Content length and links (figure 8.16)",
                 "length in bytes",
                 "links",
-                (Curve("pages", *thinned(size[kept], out[kept]), "points"),),
+                (Series("pages", *thinned(size[kept], out[kept]), "points"),),
                 x_log=True,
                 y_log=True,
             ),
@@ -99,8 +89,8 @@ def scores(data: Data) -> Section:
             Fact("pages with less PageRank than the mean", share(int((ranks < 1).sum()), pages), ".1%"),
             Fact("least PageRank, times the number of pages", float(ranks.min()), ".3f"),
         ),
-        charts=(
-            Chart(
+        plots=(
+            Plot(
                 "scores",
                 "PageRank, hub and authority (figure 8.17)",
                 "score, times the number of pages",
@@ -115,7 +105,7 @@ def scores(data: Data) -> Section:
     )
 
 
-def _histogram(label: str, sample: Array, weights: Array | None = None) -> Curve | None:
+def _histogram(label: str, sample: Array, weights: Array | None = None) -> Series | None:
     """Pages by score, in bins of equal ratio; None if all are zero."""
     kept = sample[sample > max(0.0, float(sample.max(initial=0.0)) * 1e-12)]
     if not len(kept):
@@ -124,35 +114,35 @@ def _histogram(label: str, sample: Array, weights: Array | None = None) -> Curve
     edges = np.geomspace(low * 0.999, high * 1.001, _BINS + 1)
     counts, _ = np.histogram(kept, edges, weights=weights)
     there = counts > 0
-    return Curve(label, np.sqrt(edges[1:] * edges[:-1])[there].tolist(), counts[there].tolist(), "points")
+    return Series(label, np.sqrt(edges[1:] * edges[:-1])[there].tolist(), counts[there].tolist(), "points")
 
 
-def _by_level(data: Data, ranks: Array) -> Chart:
+def _by_level(data: Data, ranks: Array) -> Plot:
     """PageRank that the levels up to each depth hold together."""
     page = data.graph.page[data.in_pages].astype(np.int64)
     order = np.searchsorted(page, data.fetched["page"] & LOCAL)
     held = np.bincount(data.fetched["depth"], ranks[order])
     pages = np.bincount(data.fetched["depth"])
     levels = list(range(len(held)))
-    return Chart(
+    return Plot(
         "scores-depth",
         "PageRank and pages up to a depth (figure 5.17)",
         "depth, at most",
         "share",
         (
-            Curve("PageRank", levels, (np.cumsum(held) / held.sum()).tolist()),
-            Curve("pages", levels, (np.cumsum(pages) / pages.sum()).tolist()),
+            Series("PageRank", levels, (np.cumsum(held) / held.sum()).tolist()),
+            Series("pages", levels, (np.cumsum(pages) / pages.sum()).tolist()),
         ),
     )
 
 
-def _by_site(data: Data, ranks: Array, hub: Array, authority: Array) -> Chart:
+def _by_site(data: Data, ranks: Array, hub: Array, authority: Array) -> Plot:
     _, site = np.unique(data.sites_of_graph[data.in_pages], return_inverse=True)
     sums = [(label, np.bincount(site, s)) for label, s in (("PageRank", ranks), ("hub", hub), ("authority", authority))]
     curves = tuple(
         curve for label, sample in sums if (curve := _histogram(label, sample / sample.sum() * len(sample))) is not None
     )
-    return Chart(
+    return Plot(
         "scores-sites",
         "Sums of scores by site (figure 8.20)",
         "sum of the site, times the number of sites",
@@ -194,11 +184,11 @@ def domains(data: Data) -> Section:
                 {_named(word): number for word, number in _CHILEAN.items()},
             ),
         ),
-        charts=_against_figures(data.figures, both),
+        plots=_against_figures(data.figures, both),
     )
 
 
-def _against_figures(figures: Mapping[str, float], found: Mapping[str, float]) -> tuple[Chart, ...]:
+def _against_figures(figures: Mapping[str, float], found: Mapping[str, float]) -> tuple[Plot, ...]:
     """Links against the numbers of the user, by country."""
     words = [word for word in figures if figures[word] > 0 and found.get(word, 0) > 0]
     if not words:
@@ -206,14 +196,14 @@ def _against_figures(figures: Mapping[str, float], found: Mapping[str, float]) -
     x, y = np.array([figures[word] for word in words]), np.array([found[word] for word in words])
     related = correlation(x, y)
     said = f", correlation of logarithms {related:.3f}" if related is not None else ""
-    curve = Curve("domains", x.tolist(), y.tolist(), "points")
+    curve = Series("domains", x.tolist(), y.tolist(), "points")
     title = f"Links and the given numbers, of {len(words)} domains{said} (figure 8.18)"
-    return (Chart("domains-figures", title, "given number", "links", (curve,), x_log=True, y_log=True),)
+    return (Plot("domains-figures", title, "given number", "links", (curve,), x_log=True, y_log=True),)
 
 
 def _inside(data: Data) -> dict[str, float]:
     """Links between known pages of different sites, by top-level domain of the target."""
-    whole = graph_of(data.sources.shard)
+    whole = data.known
     found: dict[str, float] = defaultdict(float)
     counts = np.zeros(whole.sites, np.int64)
     for block in whole.graph.blocks():

@@ -8,18 +8,10 @@ import numpy as np
 
 from gossamer.base.arrays import F64
 from gossamer.base.model import VisitFlag
+from gossamer.laboratory.findings.finding import Plot, Series
 from gossamer.laboratory.report.data import Data, quantiles
 from gossamer.laboratory.report.fits import Law
-from gossamer.laboratory.report.parts import (
-    Chart,
-    Curve,
-    Fact,
-    Section,
-    Shares,
-    absent,
-    distribution,
-    share,
-)
+from gossamer.laboratory.report.parts import Fact, Section, Shares, absent, distribution, share
 
 YEAR: Final = 365.25 * 86400
 MONTH: Final = YEAR / 12
@@ -196,13 +188,13 @@ def depth(data: Data) -> Section:
     counts = [np.bincount(pages["depth"][which], minlength=len(levels)) for which in (~dynamic, dynamic)]
     seeder = data.settings.seeder
     charts = [
-        Chart(
+        Plot(
             "depth-kinds",
             "Static and dynamic pages by depth (figures 5.2 and 8.4)",
             "depth",
             "pages",
             tuple(
-                Curve(label, levels.tolist(), found.tolist(), "bars")
+                Series(label, levels.tolist(), found.tolist(), "bars")
                 for label, found in zip(("static", "dynamic"), counts, strict=True)
             ),
         )
@@ -214,7 +206,7 @@ def depth(data: Data) -> Section:
         distributions=(
             distribution("depth", "Depth of pages (figure 8.23)", "pages", "depth", pages["depth"], logarithmic=False),
         ),
-        charts=tuple(charts),
+        plots=tuple(charts),
     )
 
 
@@ -233,12 +225,12 @@ def languages(data: Data) -> Section:
     for word in named:
         points = {int(at): number / whole for at, language, number, whole in by_depth if language == word}
         levels = sorted({int(row[0]) for row in by_depth})
-        curves.append(Curve(word, levels, [points.get(level, 0.0) for level in levels]))
+        curves.append(Series(word, levels, [points.get(level, 0.0) for level in levels]))
     return Section(
         f"{int(sum(found.values())):,} fetched pages; the language that the text is most probably in; depth as it was "
         "when the page was found",
         shares=(Shares("languages", "Languages of pages", "pages", found, {"es": 0.71, "en": 0.27}),),
-        charts=(Chart("languages-depth", "Languages by depth (figure 8.5)", "depth", "share of pages", tuple(curves)),)
+        plots=(Plot("languages-depth", "Languages by depth (figure 8.5)", "depth", "share of pages", tuple(curves)),)
         if curves
         else (),
     )

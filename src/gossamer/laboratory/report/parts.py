@@ -6,13 +6,13 @@ shown by the same code.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from gossamer.base.arrays import F64, I64, Array
-from gossamer.laboratory.findings.finding import Cell, Kind
+from gossamer.laboratory.findings.finding import Cell, Plot, Table
 from gossamer.laboratory.report.fits import Law
 
 
@@ -68,40 +68,6 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
-class Curve:
-    """A series of a chart."""
-
-    label: str
-    x: Sequence[float]
-    y: Sequence[float]
-    kind: Kind = "line"
-
-
-@dataclass(frozen=True, slots=True)
-class Chart:
-    """A plot that shows no distribution."""
-
-    name: str
-    title: str
-    x: str
-    y: str
-    curves: tuple[Curve, ...]
-    x_log: bool = False
-    y_log: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Listing:
-    """A list, such as the sites with the most links."""
-
-    name: str
-    title: str
-    columns: tuple[tuple[str, str], ...]
-    """Name and format of each column."""
-    rows: tuple[tuple[Cell, ...], ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Section:
     """A section of the report, for one collection."""
 
@@ -110,8 +76,10 @@ class Section:
     facts: tuple[Fact, ...] = ()
     shares: tuple[Shares, ...] = ()
     distributions: tuple[Distribution, ...] = ()
-    charts: tuple[Chart, ...] = ()
-    listings: tuple[Listing, ...] = ()
+    plots: tuple[Plot, ...] = ()
+    """Plots that show no distribution."""
+    tables: tuple[Table, ...] = ()
+    """Lists, such as the sites with the most links."""
     parts: Mapping[str, float] | None = None
     """Shares of the parts of the bow-tie, to be drawn."""
     missing: str = ""

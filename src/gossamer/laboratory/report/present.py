@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from gossamer.base.arrays import F64
 from gossamer.laboratory.findings.finding import Cell, Column, Finding, Plot, Sentence, Series, Table
 from gossamer.laboratory.report.bowtie import drawn
 from gossamer.laboratory.report.fits import DOUBTFUL, fit
-from gossamer.laboratory.report.parts import Chart, Distribution, Fact, Listing, Section, Shares
+from gossamer.laboratory.report.parts import Distribution, Fact, Section, Shares
 
 _ROWS: Final = 24
 """Most rows of a table of a distribution: beyond, values are put together."""
@@ -47,10 +47,10 @@ def present(name: str, title: str, source: str, sections: Sequence[Of], notes: S
         plots.append(_plot(same, alone))
         tables += _numbers(same, alone)
         said += _compared(same)
-    for same in _aligned(there, "charts"):
-        plots.append(_chart(same, alone))
+    for same in _aligned(there, "plots"):
+        plots.append(_overlaid(same))
         tables += _points(same, alone)
-    tables += [_listing(each.name, item, alone) for each in there for item in each.section.listings]
+    tables += [_named(each.name, table, alone) for each in there for table in each.section.tables]
     drawings = [
         drawn("bow-tie" if alone else f"bow-tie-{number}", "The bow-tie" if alone else f"The bow-tie of {each.name}",
               each.section.parts)
@@ -260,22 +260,24 @@ def kolmogorov_smirnov(a: Distribution, b: Distribution) -> tuple[float, float]:
     return distance, min(max(chance, 0.0), 1.0)
 
 
-# --- charts and lists -------------------------------------------------------------------------------------------------
+# --- plots and lists --------------------------------------------------------------------------------------------------
 
 
-def _chart(same: Sequence[tuple[str, Chart]], alone: bool) -> Plot:
-    first = same[0][1]
+def _overlaid(same: Sequence[tuple[str, Plot]]) -> Plot:
+    """One plot of those of several collections."""
+    if len(same) == 1:
+        return same[0][1]
     series = tuple(
-        Series(c.label if alone else name if len(chart.curves) == 1 else f"{c.label}, {name}", c.x, c.y, c.kind)
-        for name, chart in same
-        for c in chart.curves
+        replace(each, label=name if len(plot.series) == 1 else f"{each.label}, {name}")
+        for name, plot in same
+        for each in plot.series
     )
-    return Plot(first.name, first.title, first.x, first.y, series, first.x_log, first.y_log)
+    return replace(same[0][1], series=series)
 
 
-def _points(same: Sequence[tuple[str, Chart]], alone: bool) -> list[Table]:
-    """The numbers of a chart, if it has few; those of the others are in its CSV file."""
-    curves = [(name, curve) for name, chart in same for curve in chart.curves]
+def _points(same: Sequence[tuple[str, Plot]], alone: bool) -> list[Table]:
+    """The numbers of a plot, if it has few; those of the others are in its CSV file."""
+    curves = [(name, curve) for name, plot in same for curve in plot.series]
     at = sorted({x for _, curve in curves for x in curve.x})
     first = same[0][1]
     if len(at) > _ROWS + 16 or not at or any(curve.kind == "points" for _, curve in curves):
@@ -288,8 +290,6 @@ def _points(same: Sequence[tuple[str, Chart]], alone: bool) -> list[Table]:
     return [Table(f"{first.name}-numbers", "", columns, rows, below=first.name)]
 
 
-def _listing(name: str, item: Listing, alone: bool) -> Table:
-    columns = tuple(Column(*c) for c in item.columns)
-    if alone:
-        return Table(item.name, item.title, columns, item.rows)
-    return Table(f"{item.name}-{name}", f"{item.title}: {name}", columns, item.rows)
+def _named(name: str, table: Table, alone: bool) -> Table:
+    """The table, with the name of its collection if there are several."""
+    return table if alone else replace(table, name=f"{table.name}-{name}", title=f"{table.title}: {name}")

@@ -14,9 +14,10 @@ import numpy as np
 from gossamer.base.arrays import Array
 from gossamer.base.errors import GossamerError
 from gossamer.collection import cdx
+from gossamer.laboratory.findings.finding import Plot, Series
 from gossamer.laboratory.report.data import Data, quantiles
 from gossamer.laboratory.report.pages import NOTHING
-from gossamer.laboratory.report.parts import Chart, Curve, Fact, Section, Shares, absent, distribution, share
+from gossamer.laboratory.report.parts import Fact, Section, Shares, absent, distribution, share
 from gossamer.laboratory.report.sites import correlation, thinned
 from gossamer.read.near import BITS, near
 
@@ -52,7 +53,7 @@ def speeds(data: Data) -> Section:
             Fact("of popularity and speed", correlation(popular[linked], speed[linked]), ".3f", -0.001),
             Fact("of popularity and latency", correlation(popular[linked], latency[linked]), ".3f", -0.069),
         ),
-        charts=(
+        plots=(
             _points("speed-latency", "Speed and latency (figure 3.5)", "KB/s", "seconds", speed, latency),
             _points(
                 "speed-popularity", "Speed and popularity (figure 3.4)", "sites that link", "KB/s",
@@ -71,8 +72,8 @@ def _middle(label: str, sample: Array, form: str) -> tuple[Fact, Fact]:
     return Fact(f"{label}, median of sites", middle, form), Fact(f"{label}, 90th percentile", ninety, form)
 
 
-def _points(name: str, title: str, x: str, y: str, a: Array, b: Array) -> Chart:
-    return Chart(name, title, x, y, (Curve("sites", *thinned(a, b), "points"),), x_log=True, y_log=True)
+def _points(name: str, title: str, x: str, y: str, a: Array, b: Array) -> Plot:
+    return Plot(name, title, x, y, (Series("sites", *thinned(a, b), "points"),), x_log=True, y_log=True)
 
 
 def used(data: Data) -> Section:

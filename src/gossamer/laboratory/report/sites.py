@@ -7,20 +7,11 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import F64, I64
+from gossamer.laboratory.findings.finding import Column, Plot, Series, Table
 from gossamer.laboratory.report.data import Data
 from gossamer.laboratory.report.fits import Law
 from gossamer.laboratory.report.pages import NOTHING, YEAR
-from gossamer.laboratory.report.parts import (
-    Chart,
-    Curve,
-    Fact,
-    Listing,
-    Section,
-    Shares,
-    absent,
-    distribution,
-    share,
-)
+from gossamer.laboratory.report.parts import Fact, Section, Shares, absent, distribution, share
 from gossamer.rank.names import PARTS
 
 _TOP: Final = 25
@@ -100,18 +91,18 @@ def by_site(data: Data) -> Section:
                 cumulative=True,
             ),
         ),
-        charts=charts,
+        plots=charts,
     )
 
 
-def _ages(ages: F64) -> Chart:
+def _ages(ages: F64) -> Plot:
     """The cumulated shares of sites by the age of their oldest, newest and mean page."""
     curves = []
     for label, column in (("oldest page", 0), ("mean", 1), ("newest page", 2)):
         ordered = np.sort(ages[:, column])
         at = np.unique(np.linspace(0, len(ordered) - 1, min(len(ordered), 400)).astype(int))
-        curves.append(Curve(label, ordered[at].tolist(), ((at + 1) / len(ordered)).tolist(), "steps"))
-    return Chart("site-age", "Age of sites (figure 8.14)", "age in years, at most", "share of sites", tuple(curves))
+        curves.append(Series(label, ordered[at].tolist(), ((at + 1) / len(ordered)).tolist(), "steps"))
+    return Plot("site-age", "Age of sites (figure 8.14)", "age in years, at most", "share of sites", tuple(curves))
 
 
 def graph(data: Data) -> Section:
@@ -170,22 +161,22 @@ def graph(data: Data) -> Section:
                 sizes,
             ),
         ),
-        listings=(_most_linked(data), _meanings()),
+        tables=(_most_linked(data), _meanings()),
         parts={name: number / sites for name, number in found.parts.counts().items()},
     )
 
 
-def _most_linked(data: Data) -> Listing:
+def _most_linked(data: Data) -> Table:
     found = data.site_graph
     into = found.in_degree
     top = [i for i in np.lexsort((found.site, -into))[:_TOP] if into[i]]
     rows = tuple((found.names[i], int(into[i]), int(found.out_degree[i])) for i in top)
-    columns = (("site", ""), ("sites that link to it", ",d"), ("sites that it links to", ",d"))
-    return Listing("most-linked", "Most linked sites (table 8.4)", columns, rows)
+    columns = (Column("site"), Column("sites that link to it", ",d"), Column("sites that it links to", ",d"))
+    return Table("most-linked", "Most linked sites (table 8.4)", columns, rows)
 
 
-def _meanings() -> Listing:
-    return Listing("parts", "What the parts are", (("part", ""), ("meaning", "")), tuple(PARTS.items()))
+def _meanings() -> Table:
+    return Table("parts", "What the parts are", (Column("part"), Column("meaning")), tuple(PARTS.items()))
 
 
 def quality(data: Data) -> Section:
@@ -202,13 +193,13 @@ def quality(data: Data) -> Section:
         f"{len(count):,} sites, {len(values):,} fetched pages; PageRank over links between fetched pages, times the "
         "number of pages, so that 1 is the mean",
         (Fact("correlation of size and mean PageRank (logarithms)", correlation(count, mean), ".3f", "none"),),
-        charts=(
-            Chart(
+        plots=(
+            Plot(
                 "quality-size",
                 "Mean PageRank of sites, by size (figure 6.4)",
                 "fetched pages",
                 "mean PageRank, relative",
-                (Curve("sites", *thinned(count, mean), "points"),),
+                (Series("sites", *thinned(count, mean), "points"),),
                 x_log=True,
                 y_log=True,
             ),

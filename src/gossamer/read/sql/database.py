@@ -129,6 +129,13 @@ class Database:
             rows: list[Row] = self.connection.execute(statement, parameters).fetchall()
         return rows
 
+    def arrays(self, statement: str) -> dict[str, Any]:
+        """The same as `run`, by column, as numpy's arrays; masked where values are missing."""
+        with _naming(statement):
+            self._prepare(statement)
+            found: dict[str, Any] = self.connection.execute(statement).fetchnumpy()
+        return found
+
     def stream(self, statement: str) -> Iterator[Row]:
         """The same as `run`, row by row. Read all rows before the next query."""
         with _naming(statement):
