@@ -20,8 +20,8 @@ from typing import Final
 
 from bench.bounds import Figure, judge
 from bench.sql import QUERIES, SITES, make
-from gossamer.crawl.run import run
-from gossamer.crawl.start import CrawlRequest
+from gossamer.crawler.run import run
+from gossamer.crawler.start import CrawlRequest
 from gossamer.observe.statistics import Statistics
 
 SQL: Final = 1.0

@@ -31,9 +31,9 @@ from gossamer import urls
 from gossamer.base.clock import VirtualClock
 from gossamer.collection.runs import runs
 from gossamer.config import Settings, load, override
-from gossamer.crawl.loop import Bounds, Crawl
-from gossamer.crawl.new_settings import settle
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.loop import Bounds, Crawl
+from gossamer.crawler.new_settings import settle
+from gossamer.crawler.open import open_collection
 from gossamer.webs import checker
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.demo.access import AccessLog, LoggedRequest

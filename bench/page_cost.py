@@ -18,8 +18,8 @@ from pathlib import Path
 from typing import Final
 
 from bench.bounds import Figure, judge
-from gossamer.crawl.run import run
-from gossamer.crawl.start import CrawlRequest
+from gossamer.crawler.run import run
+from gossamer.crawler.start import CrawlRequest
 from gossamer.observe.statistics import Statistics
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.local import served

@@ -12,7 +12,7 @@ import time
 import numpy as np
 
 from gossamer.base.model import Outcome, State
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.desk.columns import Columns
 from gossamer.manager.plan import make_plan
 from gossamer.manager.revisits.rates import CODES

@@ -19,8 +19,8 @@ from gossamer.base.clock import VirtualClock
 from gossamer.cli.block import Block
 from gossamer.cli.progress import Progress
 from gossamer.config import Settings, override
-from gossamer.crawl.loop import Bounds, Crawl
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.loop import Bounds, Crawl
+from gossamer.crawler.open import open_collection
 from gossamer.observe.measure import Meter
 from gossamer.observe.statistics import Awaited, Resources, Run
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb

@@ -26,8 +26,8 @@ from typing import Final
 
 from bench.bounds import Figure, judge
 from gossamer.config.settings import HarvesterSettings, Settings
-from gossamer.crawl.run import run
-from gossamer.crawl.start import CrawlRequest, LocalWeb
+from gossamer.crawler.run import run
+from gossamer.crawler.start import CrawlRequest, LocalWeb
 from gossamer.observe.statistics import Statistics
 
 BUSY: Final = 2.0

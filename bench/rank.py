@@ -33,8 +33,8 @@ from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.collection.journal.records import Mark
 from gossamer.collection.tables import seal
 from gossamer.config import Settings
-from gossamer.crawl.run import run
-from gossamer.crawl.start import CrawlRequest
+from gossamer.crawler.run import run
+from gossamer.crawler.start import CrawlRequest
 from gossamer.manager.scores.schedule import Scorer
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.local import served

@@ -29,8 +29,8 @@ from gossamer.base.model import Assignment, Outcome, Validators, Visits
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.versions import versions_of
 from gossamer.config import Settings, override
-from gossamer.crawl.loop import Bounds, Crawl
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.loop import Bounds, Crawl
+from gossamer.crawler.open import open_collection
 from gossamer.desk.account import Account
 from gossamer.web.pool.pool import Pool
 from gossamer.webs.simulated import Labels, Reply, SimulatedNames, SimulatedWeb

@@ -21,7 +21,7 @@ import psutil
 
 from bench.bounds import Figure, judge
 from bench.made_robots import made
-from gossamer.crawl.parts import LAYOUT
+from gossamer.crawler.parts import LAYOUT
 from gossamer.desk.rulebook import RuleBook
 from gossamer.robots import Rules
 from gossamer.robots.match import verdicts

@@ -29,8 +29,8 @@ from gossamer.base.clock import RealClock
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import TABLES, journal_files
 from gossamer.config import Settings, override, to_json
-from gossamer.crawl.apply import apply
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.apply import apply
+from gossamer.crawler.open import open_collection
 from gossamer.desk import snapshot
 from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
@@ -255,7 +255,7 @@ def start_after_kill(build: Build, folder: Path, known: int, half: bool) -> None
     while build.store.unsealed:
         build.store.turn()
         time.sleep(0.05)
-    command = [sys.executable, "-m", "gossamer.crawl.imager", str(build.store.shard)]
+    command = [sys.executable, "-m", "gossamer.crawler.imager", str(build.store.shard)]
     start = time.perf_counter()
     made = subprocess.run(command, input=to_json(build.settings).encode(), stdout=subprocess.PIPE, check=True)
     say("an image made while the crawl runs", f"{time.perf_counter() - start:.1f} s", "in the background")

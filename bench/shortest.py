@@ -19,7 +19,7 @@ import numpy as np
 
 from bench.bounds import Figure, judge
 from gossamer.cli.progress import Progress
-from gossamer.crawl.run import CrawlRequest, run
+from gossamer.crawler.run import CrawlRequest, run
 from gossamer.laboratory.compare import missing
 from gossamer.laboratory.compare.requests import RunHistory, read_history
 from gossamer.laboratory.compare.shortest import groups

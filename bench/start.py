@@ -18,8 +18,8 @@ def main(folder: Path, known: int, half: bool) -> dict[str, Any]:
     at = [time.perf_counter()]
     from bench.scale import peak, settings_for
     from gossamer.base.clock import RealClock, VirtualClock
-    from gossamer.crawl.loop import Bounds, Crawl
-    from gossamer.crawl.open import open_collection
+    from gossamer.crawler.loop import Bounds, Crawl
+    from gossamer.crawler.open import open_collection
     from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
 
     at.append(time.perf_counter())

@@ -39,7 +39,7 @@ from gossamer.collection.layout import SETTINGS, TABLES, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.watches import Standing, Watch, read_standing
 from gossamer.config import Settings, dump
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.open import open_collection
 from gossamer.read.changes.events import Mark, reading
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find

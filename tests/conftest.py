@@ -47,7 +47,7 @@ LONGEST: Final = [
 ]
 
 
-WHOLE: Final = ("crawl", "project/test_docs", "project/test_readme", "webs", "cli", "laboratory", "bench", "fuzz")
+WHOLE: Final = ("crawler", "project/test_docs", "project/test_readme", "webs", "cli", "laboratory", "bench", "fuzz")
 """Folders and files of tests that run whole crawls, commands or experiments: `make quick` leaves them out."""
 
 

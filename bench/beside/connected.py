@@ -118,9 +118,9 @@ class Watcher:
 
 
 def crawl(connections: int, seconds: float, folder: Path, port: int, sites: int) -> dict[str, Any]:
-    from gossamer.crawl.loop import Crawl
-    from gossamer.crawl.run import run
-    from gossamer.crawl.start import CrawlRequest
+    from gossamer.crawler.loop import Crawl
+    from gossamer.crawler.run import run
+    from gossamer.crawler.start import CrawlRequest
 
     pauses: list[tuple[float, float]] = []
     begun: list[tuple[float, float]] = []

@@ -25,8 +25,8 @@ from gossamer.collection.last_bodies import last_bodies
 from gossamer.collection.layout import SETTINGS, journal_files, shard_folder
 from gossamer.collection.runs import write_status
 from gossamer.config.settings import Settings
-from gossamer.crawl import imager
-from gossamer.crawl.open import open_collection
+from gossamer.crawler import imager
+from gossamer.crawler.open import open_collection
 from gossamer.laboratory.collection_graph import collected, known_urls
 from gossamer.observe.crawl_status import read_crawl_status
 from gossamer.observe.statistics import Statistics
@@ -112,7 +112,7 @@ class DamagedTarget(Target):
     """damaged files of a collection: the first byte chooses the reader, the rest is a list of damages."""
 
     name = "damaged"
-    parts = ("read", "collection", "crawl/open.py", "laboratory/collection_graph.py", "observe/image_view.py")
+    parts = ("read", "collection", "crawler/open.py", "laboratory/collection_graph.py", "observe/image_view.py")
     words = tuple(_DAMAGE.pack(how, 7 * how, 40 * how, 9 * how) for how in range(12))
     longest = 1 << 9
     seconds = 8.0

@@ -15,7 +15,7 @@ from gossamer.base.clock import RealClock, Reckoning
 from gossamer.base.model import Ask, Outcome, State
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import CLOCK, read_reckoning
-from gossamer.crawl.watch import check_clock
+from gossamer.crawler.watch import check_clock
 from gossamer.web.fetch.response import retry_after
 from gossamer.webs.simulated import Asked, Reply
 from tests.support.machine import Machine

@@ -27,7 +27,7 @@ import numpy as np
 from gossamer.base import outcomes
 from gossamer.base.outcomes import Outcome, TREATMENTS
 TREATMENTS[Outcome.WORKER_LOST] = replace(TREATMENTS[Outcome.WORKER_LOST], after=60.0, tries=2)
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.manager.learn import LearnLimits, learn, new_counts
 from gossamer.manager.policies import new_totals
 from gossamer.manager.strategies import strategy_named

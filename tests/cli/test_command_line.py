@@ -21,8 +21,8 @@ from gossamer.cli import main
 from gossamer.cli.contact import user_settings
 from gossamer.collection import layout, lock, manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.crawl.run import _Signals
-from gossamer.crawl.start import CrawlRequest, Prepared, prepare
+from gossamer.crawler.run import _Signals
+from gossamer.crawler.start import CrawlRequest, Prepared, prepare
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import LIGHT, Crawling, Ended, Served, alive, children, command_line, gossamer, serve
 from tests.support.disks import mounted, remount

@@ -23,7 +23,7 @@ from gossamer.cli.contact import keep
 from gossamer.cli.place import placed
 from gossamer.cli.short import SHORT, changes_of
 from gossamer.config import Settings, load, override
-from gossamer.crawl.start import CrawlRequest, prepare
+from gossamer.crawler.start import CrawlRequest, prepare
 from tests.support.crawling import Ended
 from tests.support.paths import ROOT
 from tests.support.timing import COMMAND

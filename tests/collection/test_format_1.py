@@ -16,8 +16,8 @@ from gossamer.collection import manifest
 from gossamer.collection.journal.effects import _CHANGES, SECTION, Effects, _older
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.tables import seal
-from gossamer.crawl.open import open_collection
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.open import open_collection
+from gossamer.crawler.parts import new_desk
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places
 from gossamer.manager.pages import Pages

@@ -311,7 +311,7 @@ def test_after_a_clean_stop_only_the_image_is_read(writer: Writer) -> None:
 
 def test_a_clean_start_does_not_import_pyarrow() -> None:
     """It takes a third of a second, and tens of megabytes of the desk's memory."""
-    imports = "import gossamer.crawl.run, sys; print('pyarrow' in sys.modules)"
+    imports = "import gossamer.crawler.run, sys; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", imports], capture_output=True, text=True, timeout=COMMAND)
     assert done.stdout.strip() == "False", done.stderr
 

@@ -127,7 +127,7 @@ def test_wrong_arguments_are_refused_before_a_web_is_started(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, wrong: str
 ) -> None:
     from gossamer.collection import lock
-    from gossamer.crawl import run
+    from gossamer.crawler import run
     from gossamer.webs import demo
     from gossamer.webs.local import served
 

@@ -9,8 +9,8 @@ import numpy as np
 from gossamer.base.model import State, Texts
 from gossamer.collection.journal.effects import PAGE, Effects
 from gossamer.config import Settings, override
-from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import LAYOUT, PARTS, new_desk
+from gossamer.crawler.apply import apply
+from gossamer.crawler.parts import LAYOUT, PARTS, new_desk
 from gossamer.desk.columns import Group
 from gossamer.desk.desk import layout_of
 from gossamer.desk.rules import Rules

@@ -12,7 +12,7 @@ from gossamer.base.model import NONE, Ask, Outcome, PageFlag, VisitFlag
 from gossamer.base.outcomes import NO_OUTCOME
 from gossamer.collection.journal.effects import PAGE
 from gossamer.config import Settings
-from gossamer.crawl.parts import LAYOUT
+from gossamer.crawler.parts import LAYOUT
 from gossamer.desk.columns import Group
 from gossamer.desk.kernels import asked_for, enter, spoken_against, tally, unanswered, writable
 from gossamer.harvester.backoff import Answers, SiteClocks, clocks, clocks_after, pauses_at, waits_at

@@ -17,8 +17,8 @@ from gossamer import urls
 from gossamer.base.model import VISIT, Ask, Outcome, Texts
 from gossamer.base.outcomes import LONGEST_PAUSE, TREATMENTS, Aside
 from gossamer.config import Settings, override
-from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import LAYOUT, new_desk
+from gossamer.crawler.apply import apply
+from gossamer.crawler.parts import LAYOUT, new_desk
 from gossamer.desk.columns import Group
 from gossamer.harvester.backoff import MOST_SLOW, MOST_STRETCH, Answers, SiteClocks, clocks, rests
 from gossamer.harvester.lost import patience_after

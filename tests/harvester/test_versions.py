@@ -16,7 +16,7 @@ from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Assignment, Outco
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.versions import Version, versions_of
 from gossamer.config import Settings, override
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.parts import new_desk
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
 from gossamer.desk.kernels import NO_VISITS

@@ -15,7 +15,7 @@ from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, TRANSIENT, VISIT, LinkKind, Outcome, PageFlag, Reason, State
 from gossamer.base.outcomes import TREATMENTS
 from gossamer.config.accepted import WORDS
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.manager.learn import LearnLimits, learn, new_counts, plant
 from gossamer.manager.policies import DAMPING, KEPT, LOST, SEED_CASH, SPENT, new_totals
 from gossamer.manager.strategies import (

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.base.model import Outcome, PageFlag, State
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.desk.columns import Columns
 from gossamer.manager import plan as plan_module
 from gossamer.manager.plan import Plan, make_plan

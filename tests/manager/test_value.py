@@ -15,7 +15,7 @@ from gossamer.base.model import Outcome, State
 from gossamer.base.units import Duration
 from gossamer.config.presets import PRESETS, Preset
 from gossamer.config.settings import ManagerSettings
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.desk.columns import Columns
 from gossamer.manager.plan import Plan, make_plan
 from gossamer.manager.policies import SEED_CASH

@@ -105,8 +105,8 @@ def test_no_function_is_too_long() -> None:
 def test_the_spine_reads_in_half_an_hour() -> None:
     """The loop, the tick and the entry files of the four stages."""
     spine = (
-        "crawl/tick.py",
-        "crawl/loop.py",
+        "crawler/tick.py",
+        "crawler/loop.py",
         "seeder/seed.py",
         "manager/plan.py",
         "harvester/harvest.py",

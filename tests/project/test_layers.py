@@ -154,7 +154,7 @@ def test_workers_and_the_command_line_import_no_numba() -> None:
         base = SOURCE.parent / Path(*module.split("."))
         return next((p for p in (base.with_suffix(".py"), base / "__init__.py") if p.exists()), None)
 
-    for start in ("gossamer.crawl.worker", "gossamer.cli"):
+    for start in ("gossamer.crawler.worker", "gossamer.cli"):
         seen, todo = set(), [start]
         while todo:
             module = todo.pop()

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 
 from gossamer.base.model import NONE, Outcome, VisitFlag
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.seeder.copies import keep_contents, mark_duplicates
 from gossamer.web.message import Links, Results
 from tests.support.visits import COUNTS, SEEDS, SITES, made_visits

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from gossamer import urls
 from gossamer.base.compiled import njit
 from gossamer.config import Settings, override
-from gossamer.crawl.watch import NearLimits
+from gossamer.crawler.watch import NearLimits
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk
 from gossamer.desk.domains import Domains, Room, most_in_kernel, most_of

@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gossamer.config.settings import CollectionSettings, SeederSettings, Settings
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.parts import new_desk
 from gossamer.seeder.pairs import ENOUGH, Pairs
 
 NAMES = ("cfid", "cftoken", "sid", "asp*")

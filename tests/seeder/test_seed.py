@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import NONE, Counted, LinkFlag, Outcome, Texts
 from gossamer.collection.journal.effects import Effects
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.desk.domains import Room
 from gossamer.seeder.pages import SeederLimits
 from gossamer.seeder.seed import identify, kept_texts

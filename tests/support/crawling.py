@@ -91,7 +91,7 @@ class Crawling:
         return self.process.poll() is not None
 
     def workers(self) -> list[int]:
-        return [pid for pid in children(self.pid) if "gossamer.crawl.worker" in command_line(pid)]
+        return [pid for pid in children(self.pid) if "gossamer.crawler.worker" in command_line(pid)]
 
     def wait_for(self, what: Callable[[], object], seconds: float = COMMAND) -> bool:
         """Whether `what` became true before the crawl was over."""

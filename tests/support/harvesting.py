@@ -9,8 +9,8 @@ import numpy as np
 from gossamer.base.clock import VirtualClock
 from gossamer.collection.journal.effects import SITE_EVENT, SiteNews
 from gossamer.config import Settings, override
-from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.apply import apply
+from gossamer.crawler.parts import new_desk
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
 from gossamer.seeder.pages import SeederLimits

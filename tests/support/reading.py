@@ -27,8 +27,8 @@ from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import archive_files, archive_name, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.config import Settings
-from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.apply import apply
+from gossamer.crawler.parts import new_desk
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
 from gossamer.urls.names import bare

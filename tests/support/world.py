@@ -24,12 +24,12 @@ from gossamer.collection.runs import runs
 from gossamer.collection.sealing import Sealer
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, override
-from gossamer.crawl.apply import apply
-from gossamer.crawl.loop import GRACE, Bounds, Crawl
-from gossamer.crawl.new_settings import settle
-from gossamer.crawl.open import open_collection
-from gossamer.crawl.parts import PARTS, new_desk
-from gossamer.crawl.tick import STEPS, Step
+from gossamer.crawler.apply import apply
+from gossamer.crawler.loop import GRACE, Bounds, Crawl
+from gossamer.crawler.new_settings import settle
+from gossamer.crawler.open import open_collection
+from gossamer.crawler.parts import PARTS, new_desk
+from gossamer.crawler.tick import STEPS, Step
 from gossamer.desk import snapshot
 from gossamer.desk.desk import Desk, Part
 from gossamer.desk.rules import Rules

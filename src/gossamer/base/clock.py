@@ -9,7 +9,7 @@ keeps a `Reckoning`, which is valid until the next boot. After a boot the system
 shows less than the latest time in the collection.
 
 Setting the system clock has no effect on it by itself, neither within a run nor between two runs. The crawl follows the
-system clock only in a *correction* (`crawl/timekeeper.py`): then all stored times move with it.
+system clock only in a *correction* (`crawler/timekeeper.py`): then all stored times move with it.
 
 Invariants, each a property test of the same name: wall time never goes back, in a run or between two; no site is
 requested early, however the clock is set, the machine sleeps and the crawl is killed.

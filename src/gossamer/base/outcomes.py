@@ -3,8 +3,8 @@ sites wait (`Aside`) and why pages are excluded (`Reason`).
 
 Tables, logs, JSON, reports and docs use these words and no others. `TREATMENTS` alone decides which outcomes are
 retried, when and how often, which slow a site down and which suspend it; `ASIDE` alone decides how long a site is
-suspended for each reason. `manager/learn.py`, `harvester/backoff.py`, `harvester/robots.py` and `crawl/loop.py` act on
-these tables.
+suspended for each reason. `manager/learn.py`, `harvester/backoff.py`, `harvester/robots.py` and `crawler/loop.py` act
+on these tables.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from gossamer.cli.command import PATH, argument, command, flag, folders, setting
 from gossamer.cli.short import changes_of, short_names
 
 if TYPE_CHECKING:
-    from gossamer.crawl.run import CrawlRequest, Report
+    from gossamer.crawler.run import CrawlRequest, Report
 
 
 @command
@@ -81,7 +81,7 @@ def crawl(
     from gossamer.cli.options import time_of
     from gossamer.cli.place import placed
     from gossamer.cli.view import folded
-    from gossamer.crawl.start import CrawlRequest
+    from gossamer.crawler.start import CrawlRequest
     from gossamer.observe.ending import program
     from gossamer.read.tell.beside import telling
     from gossamer.webs.demo import DemoWeb
@@ -128,12 +128,12 @@ def _run(request: CrawlRequest, may_ask: bool) -> Report:
     from gossamer.cli.contact import asked, user_settings
     from gossamer.cli.progress import Progress
     from gossamer.config.values import write
-    from gossamer.crawl.start import NoContactError
+    from gossamer.crawler.start import NoContactError
 
     try:
         with Progress(sys.stderr) as progress:
             progress.doing("starting")
-            from gossamer.crawl.run import run  # takes half of a second
+            from gossamer.crawler.run import run  # takes half of a second
 
             return run(replace(request, user_settings=user_settings()), progress)
     except NoContactError:

@@ -48,7 +48,7 @@ def _patient(folder: Path | None, url: str | None) -> Patient:
     from gossamer.cli.contact import user_settings
     from gossamer.collection.layout import SETTINGS, require_collection
     from gossamer.config.settings import Settings
-    from gossamer.crawl.start import with_contact
+    from gossamer.crawler.start import with_contact
     from gossamer.doctor.check import Patient
 
     canonical = urls.canonical(url) if url else ""

@@ -1,4 +1,4 @@
-"""A tick while it is being applied: the argument of the functions in the tables of `crawl/apply.py`."""
+"""A tick while it is being applied: the argument of the functions in the tables of `crawler/apply.py`."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
 """The desk's memory: columns by page, by site and by origin, reserved at their limits so that they never move.
 
-Each column belongs to a part of the desk, which declares it (`desk/desk.py`). Only `crawl/apply.py` writes durable
+Each column belongs to a part of the desk, which declares it (`desk/desk.py`). Only `crawler/apply.py` writes durable
 columns, but for its `EXCEPTIONS`, from the effects of a tick; other threads read them at any time. `ASSIGNED` in
 `page.flags` and everything in the site queue is volatile.
 

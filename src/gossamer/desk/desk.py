@@ -1,10 +1,10 @@
 """The desk: the state of a crawl in memory, composed of parts.
 
 A *part* owns some of the state: its columns, its form in an image, its statistics, and what it explains. The desk knows
-no part by name: `crawl/parts.py` lists them, and code that needs a part gets it by its class, `desk[Places]`. So a new
-part is a class in one file and a row of that list.
+no part by name: `crawler/parts.py` lists them, and code that needs a part gets it by its class, `desk[Places]`. So a
+new part is a class in one file and a row of that list.
 
-Only `crawl/apply.py` changes durable state, from the effects of a tick; its exceptions are listed there.
+Only `crawler/apply.py` changes durable state, from the effects of a tick; its exceptions are listed there.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class Part:
 
     def follow(self, applied: Applied) -> None:
         """Takes what it needs from a tick, after everything else was applied. Functions in the tables of
-        `crawl/apply.py` change most parts; this method is for a part that no other part depends on."""
+        `crawler/apply.py` change most parts; this method is for a part that no other part depends on."""
 
     def statistics(self) -> Mapping[str, float]:
         """Its numbers for `status` and `--json`, if they are not shown elsewhere."""

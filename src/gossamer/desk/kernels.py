@@ -1,4 +1,4 @@
-"""The compiled part of `crawl/apply.py`: one pass over all visits of a tick instead of one numpy call per question.
+"""The compiled part of `crawler/apply.py`: one pass over all visits of a tick instead of one numpy call per question.
 
 Most ticks have a few visits, and numpy takes as long for one visit as for a hundred: 1 to 2 µs per call, and there were
 thirty calls. So rare kinds (robots.txt, copies, redirects) are counted here first, and cost nothing if there are none.

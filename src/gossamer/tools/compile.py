@@ -24,9 +24,9 @@ from gossamer.base.model import VISIT, Outcome, Texts
 from gossamer.cli.progress import Progress
 from gossamer.collection.journal.effects import Effects
 from gossamer.config import Settings, override
-from gossamer.crawl.loop import Bounds, Crawl
-from gossamer.crawl.open import open_collection
-from gossamer.crawl.parts import new_columns, new_desk
+from gossamer.crawler.loop import Bounds, Crawl
+from gossamer.crawler.open import open_collection
+from gossamer.crawler.parts import new_columns, new_desk
 from gossamer.desk.account import Account
 from gossamer.desk.applied import Applied
 from gossamer.desk.kernels import NO_VISITS, writable

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gossamer.base.units import Duration, plural
 from gossamer.config.settings import HarvesterSettings, Settings
-from gossamer.crawl.start import LocalWeb, Say
+from gossamer.crawler.start import LocalWeb, Say
 from gossamer.webs import demo
 from gossamer.webs.demo.web import DemoWeb
 from gossamer.webs.hostile.web import LIMITS, HostileWeb

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from hypothesis import given, settings
 
 from gossamer.base.model import NONE, VISIT_TEXTS, Ask, Outcome, VisitFlag
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.desk.columns import Columns
 from gossamer.harvester.errands.probes import NEAR, said
 from gossamer.harvester.errands.similar import RECENT, Alike, look_at, said_in

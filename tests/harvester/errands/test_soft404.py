@@ -19,7 +19,7 @@ from gossamer import urls
 from gossamer.base.ending import Ending
 from gossamer.base.model import NONE, VISIT, Ask, Assignment, LinkKind, Outcome, State, VisitFlag
 from gossamer.config import Settings, override
-from gossamer.crawl.parts import LAYOUT
+from gossamer.crawler.parts import LAYOUT
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Group
 from gossamer.gatherer.reader import Reader

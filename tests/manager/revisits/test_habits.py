@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from gossamer.base.model import NONE, VISIT, Change, Outcome, State, Visits
 from gossamer.config import Settings, override
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.parts import new_desk
 from gossamer.desk.desk import Desk
 from gossamer.manager.revisits.common import AGAIN, FOUND, NOT_MODIFIED, OBSERVED, PRIOR, TOLD
 from gossamer.manager.revisits.habits import Habits

@@ -10,7 +10,7 @@ from gossamer.base.arrays import Array
 from gossamer.base.model import VISIT, Change, Outcome, State, Visits
 from gossamer.collection.journal.effects import HINT, SITE_EVENT, SiteNews
 from gossamer.config import Settings, override
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.parts import new_desk
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
 from gossamer.desk.kernels import NO_VISITS

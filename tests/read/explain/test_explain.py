@@ -26,8 +26,8 @@ from gossamer.base.units import human_size
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
-from gossamer.crawl.loop import Bounds, Crawl
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.loop import Bounds, Crawl
+from gossamer.crawler.open import open_collection
 from gossamer.manager.history import PLANS, History, Past, read_history
 from gossamer.manager.next_visit import NextVisit
 from gossamer.manager.plan import Plan
@@ -47,7 +47,7 @@ from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.robots import Rules
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb, Sitemaps
-from tests.crawl.test_simulated_crawl import random_web
+from tests.crawler.test_simulated_crawl import random_web
 from tests.support.timing import COMMAND, wait_for
 from tests.support.world import World
 

@@ -19,7 +19,7 @@ from gossamer.collection.layout import MANIFEST, journal_files, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.repair import DAMAGED, repair
 from gossamer.config import Settings
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.open import open_collection
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.read.verify.verify import repaired, verify

@@ -16,7 +16,7 @@ from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import HEAD, Kind, Mark
 from gossamer.collection.layout import MANIFEST, TABLES, journal_files, shard_folder
 from gossamer.collection.recovery import recover
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.open import open_collection
 from gossamer.read.verify.faults import VerifyReport
 from gossamer.read.verify.verify import verify
 from tests.read.verify.test_damage import PAGES, QUICK, world

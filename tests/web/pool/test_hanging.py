@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from gossamer.base import memory
 from gossamer.base.model import Outcome
-from gossamer.crawl.watch import LARGE_WORKER
+from gossamer.crawler.watch import LARGE_WORKER
 from gossamer.gatherer.reader import LARGE
 from gossamer.web.pool import blame, workers
 from gossamer.web.pool.workers import Worker

@@ -18,8 +18,8 @@ from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import is_collection
 from gossamer.collection.runs import settings_of_last_run
-from gossamer.crawl.loop import Crawl
-from gossamer.crawl.run import CrawlRequest, run
+from gossamer.crawler.loop import Crawl
+from gossamer.crawler.run import CrawlRequest, run
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.compare import Crawled, read
 from gossamer.manager.strategies import LIVE, strategy_named

@@ -27,8 +27,8 @@ import numpy as np
 from gossamer.base.arrays import F64, I64, U32, Array, Bools
 from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
-from gossamer.crawl.loop import Crawl
-from gossamer.crawl.run import CrawlRequest
+from gossamer.crawler.loop import Crawl
+from gossamer.crawler.run import CrawlRequest
 from gossamer.harvester.bandwidth.admission import Admission, Search
 from gossamer.laboratory.bench import Show
 from gossamer.laboratory.reproduce.crawls import crawl

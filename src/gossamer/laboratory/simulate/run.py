@@ -12,7 +12,7 @@ import numpy as np
 from gossamer.base.arrays import F32, F64, U16, U32
 from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, VISIT, PageFlag
-from gossamer.crawl.parts import new_columns
+from gossamer.crawler.parts import new_columns
 from gossamer.desk.columns import Columns
 from gossamer.harvester.backoff import SiteClocks
 from gossamer.harvester.queue.memory import Arrays

@@ -169,8 +169,8 @@ def _replay(shard: Path, contents: Contents, journal: list[Effects], settings: S
 
 def _replayed(shard: Path, contents: Contents, journal: list[Effects], settings: Settings) -> Replayed | None:
     from gossamer.collection.recovery import recover
-    from gossamer.crawl.apply import apply
-    from gossamer.crawl.parts import new_desk
+    from gossamer.crawler.apply import apply
+    from gossamer.crawler.parts import new_desk
     from gossamer.desk import snapshot
     from gossamer.manager.pages import Pages
 

@@ -12,7 +12,7 @@ from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.units import thousands
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.collection.runs import settings_of_last_run
-from gossamer.crawl.start import check_contact, note_outside
+from gossamer.crawler.start import check_contact, note_outside
 from gossamer.observe.socket import Said, ask
 from gossamer.read.steer.deliver import Delivered, Progress, deliver
 from gossamer.seeder.seeds import Seeds, read_seeds

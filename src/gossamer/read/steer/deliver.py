@@ -35,7 +35,7 @@ class Delivered(NamedTuple):
     running: bool
     """A crawl has carried it out; False: the next run will."""
     carried: dict[str, int]
-    """What came of it, in pages (`crawl/orders.py`); empty if no crawl runs."""
+    """What came of it, in pages (`crawler/orders.py`); empty if no crawl runs."""
 
 
 def deliver(folder: Path, key: str, items: Sequence[Any], progress: Progress = lambda part: None) -> Delivered:

@@ -1,7 +1,7 @@
 """Checks the times: whether archive and tables agree, and whether the clock was right.
 
 A crawl stores times by the clock of its machine. If that was wrong and was corrected during the crawl, the tick of the
-correction marks all times before it (`crawl/timekeeper.py`): this is said as a note. If nobody noticed, the servers
+correction marks all times before it (`crawler/timekeeper.py`): this is said as a note. If nobody noticed, the servers
 did: their answers have a Date. Where the answers of an archive file contradict its times, this is a fault.
 """
 

@@ -9,7 +9,7 @@ it had in hand comes back as RETURNED, ended now; `web/pool/blame.py` says which
 
 A worker that hangs (in native code, stopped, swapped out) is killed, and the rest is the same. The desk checks its
 heartbeat once per second (`Worker.check`). So does a worker that takes too much memory: its own limit ends it, or the
-desk does, when the memory of the whole crawl runs out (`crawl/watch.py`).
+desk does, when the memory of the whole crawl runs out (`crawler/watch.py`).
 """
 
 from __future__ import annotations

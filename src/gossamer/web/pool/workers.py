@@ -71,7 +71,7 @@ class Worker:
         os.ftruncate(memory, mmap.PAGESIZE)
         heartbeat = Heartbeat(memory)
         arguments = map(str, (theirs.fileno(), memory, inherited.payloads, inherited.limiter, inherited.bell, number))
-        command = [sys.executable, "-P", "-m", "gossamer.crawl.worker", *arguments]
+        command = [sys.executable, "-P", "-m", "gossamer.crawler.worker", *arguments]
         passed = [theirs.fileno(), memory, *(fd for fd in inherited if fd >= 0)]
         # a process group of its own: Ctrl-C is for the desk alone, even before the worker can ignore it
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, pass_fds=passed, process_group=0)

@@ -21,20 +21,22 @@ from gossamer.collection.manifest import Line, Manifest
 from gossamer.collection.recovery import recover
 from gossamer.collection.tables import seal
 from gossamer.config import Settings, load
-from gossamer.crawl import imager
-from gossamer.crawl.apply import apply
-from gossamer.crawl.open import open_collection
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler import imager
+from gossamer.crawler.apply import apply
+from gossamer.crawler.open import open_collection
+from gossamer.crawler.parts import new_desk
 from gossamer.desk import snapshot
 from gossamer.desk.desk import Desk
 from gossamer.webs.demo import DemoWeb
-from tests.crawl.test_simulated_crawl import closure, random_web
+from tests.crawler.test_simulated_crawl import closure, random_web
 from tests.support.crawling import children, command_line, kill, serve
 from tests.support.powercut import Disk, Loss, read_recordings
 from tests.support.world import World, state_of
 
 SEEDS = [f"http://s{i}.example/" for i in range(8)]
-EAGER = "from gossamer.crawl import imager; imager.WORTH = 0.0; imager.REST = 0; from gossamer.cli import main; main()"
+EAGER = (
+    "from gossamer.crawler import imager; imager.WORTH = 0.0; imager.REST = 0; from gossamer.cli import main; main()"
+)
 """The command line, with an image made after every segment."""
 OF_ARRAYS = 20
 """One in this many writes of arrays is the place of a cut."""
@@ -214,7 +216,7 @@ def test_a_crawl_makes_images_while_it_runs_and_resumes_from_the_last_after_a_ki
     folder = tmp_path / "crawl"
 
     def imagers() -> list[int]:
-        return [pid for pid in children(crawling.pid) if "gossamer.crawl.imager" in command_line(pid)]
+        return [pid for pid in children(crawling.pid) if "gossamer.crawler.imager" in command_line(pid)]
 
     with serve(WEB, tmp_path, *CHANGES) as served:
         with served.begin(folder, program=EAGER) as crawling:

@@ -23,7 +23,7 @@ from gossamer.base.arrays import Array
 from gossamer.base.model import NONE, Reason, State, VerdictFlag
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.orders import Orders, carried_out, waiting
-from gossamer.crawl.loop import Crawl
+from gossamer.crawler.loop import Crawl
 from gossamer.observe.socket import ENDING
 from gossamer.seeder.seeds import Seeds, read_seeds
 

@@ -30,10 +30,10 @@ from gossamer.collection.layout import archive_name, is_collection, shard_folder
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
 from gossamer.config import Settings
-from gossamer.crawl.apply import apply
-from gossamer.crawl.open import open_collection
-from gossamer.crawl.parts import new_desk
-from gossamer.crawl.start import CrawlRequest, prepare
+from gossamer.crawler.apply import apply
+from gossamer.crawler.open import open_collection
+from gossamer.crawler.parts import new_desk
+from gossamer.crawler.start import CrawlRequest, prepare
 from gossamer.desk.desk import Desk
 from gossamer.manager.pages import Pages
 from gossamer.webs.demo import DemoWeb

@@ -295,7 +295,7 @@ def test_robots_txt_is_read_and_archived_whatever_its_tags_say(start: Start, ser
 
 
 def test_workers_do_not_import_numba() -> None:
-    program = "import sys, gossamer.crawl.worker; sys.exit('numba' in sys.modules or 'pyarrow' in sys.modules)"
+    program = "import sys, gossamer.crawler.worker; sys.exit('numba' in sys.modules or 'pyarrow' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
 
 

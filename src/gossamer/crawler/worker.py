@@ -1,6 +1,6 @@
 """A worker process: fetches, decodes, gathers and archives pages.
 
-    python -m gossamer.crawl.worker WIRE HEARTBEAT PAYLOADS LIMITER BELL NUMBER    five descriptors (or -1), its number
+    python -m gossamer.crawler.worker WIRE HEARTBEAT PAYLOADS LIMITER BELL NUMBER   five descriptors (or -1), its number
 
 A worker decides only what depends on URL and settings alone; the desk decides everything that needs state. It runs
 until the desk tells it to stop or is gone: the wire ends, or the kernel kills the worker with its parent.
@@ -50,7 +50,7 @@ TURN: Final = 0.25
 """Seconds between turns of the loop while it waits only for a page in the background."""
 MEMORY: Final = 2 << 30
 """Bytes that a worker may use, plus 32 times the longest page: a bad page may end a worker, but never the crawl. The
-desk ends a worker sooner if the whole crawl runs out of memory (`crawl/watch.py`)."""
+desk ends a worker sooner if the whole crawl runs out of memory (`crawler/watch.py`)."""
 GARBAGE: Final = 20_000
 """Garbage-collector threshold. A page allocates some thousand objects, almost none of them in cycles."""
 

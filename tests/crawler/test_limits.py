@@ -23,7 +23,7 @@ from gossamer.base.process import Process
 from gossamer.collection.layout import journal_files, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.sealing import Sealer, seal_in_process
-from gossamer.crawl.run import CrawlRequest, run
+from gossamer.crawler.run import CrawlRequest, run
 from gossamer.urls import Scope
 from gossamer.webs.demo import DemoWeb
 from tests.support.crawling import LIGHT, Served, children, serve
@@ -270,7 +270,7 @@ def test_a_worker_without_descriptors_returns_its_pages_and_continues(
 
 def test_sealing_that_cannot_begin_is_retried(tmp_path: Path) -> None:
     world = World(tmp_path, lambda url: None)  # type: ignore[arg-type, return-value]
-    from gossamer.crawl.open import open_collection
+    from gossamer.crawler.open import open_collection
 
     sealer: Sealer = cannot_seal
     store, desk, _ = open_collection(

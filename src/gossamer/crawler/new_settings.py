@@ -26,7 +26,7 @@ from gossamer.collection.blocks import PER_BLOCK
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.runs import ANOTHER_VERSION, setting_of, settle_run
 from gossamer.collection.store import Store
-from gossamer.crawl.loop import Crawl
+from gossamer.crawler.loop import Crawl
 from gossamer.desk.desk import Desk
 from gossamer.harvester.naming import failed_names
 from gossamer.urls.classify import LISTS

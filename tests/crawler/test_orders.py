@@ -18,9 +18,9 @@ from gossamer.collection import orders
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.orders import ORDERS, Orders, leave, waiting
 from gossamer.config import dump
-from gossamer.crawl.loop import Bounds, Crawl
-from gossamer.crawl.open import open_collection
-from gossamer.crawl.orders import Carried, Inbox, add, again, carry_out
+from gossamer.crawler.loop import Bounds, Crawl
+from gossamer.crawler.open import open_collection
+from gossamer.crawler.orders import Carried, Inbox, add, again, carry_out
 from gossamer.desk import snapshot
 from gossamer.observe.listener import Listener
 from gossamer.observe.socket import ENDING

@@ -22,8 +22,8 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.log import EventLog, Level
 from gossamer.base.units import human_size, human_time, plural
 from gossamer.collection.store import Store
-from gossamer.crawl.imager import Imager
-from gossamer.crawl.loop import GRACE, Crawl
+from gossamer.crawler.imager import Imager
+from gossamer.crawler.loop import GRACE, Crawl
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk

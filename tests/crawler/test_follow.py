@@ -10,7 +10,7 @@ from gossamer.base.errors import UsageError
 from gossamer.base.model import Ask, LinkKind, Outcome, State
 from gossamer.base.outcomes import Reason
 from gossamer.config import Settings, override
-from gossamer.crawl.start import CrawlRequest, prepare
+from gossamer.crawler.start import CrawlRequest, prepare
 from gossamer.read.explain.page import explain_page
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find

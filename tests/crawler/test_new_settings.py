@@ -14,7 +14,7 @@ from gossamer.base.outcomes import Aside, Reason
 from gossamer.collection.journal.effects import SITE_EVENT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
-from gossamer.crawl.apply import apply
+from gossamer.crawler.apply import apply
 from gossamer.robots import Rules
 from gossamer.seeder.seed import Planted
 from gossamer.webs.demo import DemoWeb
@@ -191,7 +191,7 @@ def test_after_a_kill_the_next_start_applies_the_new_settings_to_all_pages(
 
 DIES = """
 import os, signal
-from gossamer.crawl.loop import Crawl
+from gossamer.crawler.loop import Crawl
 Crawl.judge_again = lambda *_: os.kill(os.getpid(), signal.SIGKILL)
 from gossamer.cli import main
 main()

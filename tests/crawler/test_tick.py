@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from gossamer.collection.journal.effects import SiteEvent
-from gossamer.crawl.apply import EVENTS, EXCEPTIONS, VISITS
-from gossamer.crawl.tick import STEPS, Phase, Stages, Step, Tick
+from gossamer.crawler.apply import EVENTS, EXCEPTIONS, VISITS
+from gossamer.crawler.tick import STEPS, Phase, Stages, Step, Tick
 from gossamer.desk.kernels import NO_VISITS, Tally
 from gossamer.webs.simulated import Reply
 from tests.support.paths import ROOT
@@ -105,13 +105,13 @@ WRITERS = {
     "harvester/requests.py": {"page.flags"},
     "harvester/names.py": {"site.resolved", "recycled"},
     "manager/planner.py": {"unjudged", "habits"},
-    "crawl/watch.py": {"page.merit", "page.completed", "ranking"},
+    "crawler/watch.py": {"page.merit", "page.completed", "ranking"},
 }
 """Files that write what `EXCEPTIONS` lists, besides the functions that `apply` calls. Tables and rankings are written
 by kernels and by `getattr`, which the search below does not see."""
 UNSEEN = {"known", "digests", "site.pages", "site.domain_pages", "page.completed", "ranking", "habits"}
 APPLYING = (
-    "crawl/apply.py",
+    "crawler/apply.py",
     "desk/",
     "harvester/backoff.py",
     "harvester/naming.py",

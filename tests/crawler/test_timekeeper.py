@@ -15,9 +15,9 @@ from gossamer.base.model import Ask, Outcome, State
 from gossamer.base.outcomes import FOR_GOOD
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import CLOCK, read_reckoning
-from gossamer.crawl import timekeeper
-from gossamer.crawl.parts import PARTS
-from gossamer.crawl.timekeeper import HELD
+from gossamer.crawler import timekeeper
+from gossamer.crawler.parts import PARTS
+from gossamer.crawler.timekeeper import HELD
 from gossamer.gatherer.reader import Reader
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find

@@ -26,13 +26,13 @@ from gossamer.collection.merging import merge_in_process
 from gossamer.collection.runs import write_status
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
-from gossamer.crawl.imager import Imager
-from gossamer.crawl.loop import Bounds, Crawl
-from gossamer.crawl.new_settings import settle
-from gossamer.crawl.open import open_collection
-from gossamer.crawl.orders import Inbox, carry_out
-from gossamer.crawl.start import CrawlRequest, Prepared, prepare
-from gossamer.crawl.watch import Begun, Machinery, Voice, Watch, Watcher, cpu_seconds, in_background
+from gossamer.crawler.imager import Imager
+from gossamer.crawler.loop import Bounds, Crawl
+from gossamer.crawler.new_settings import settle
+from gossamer.crawler.open import open_collection
+from gossamer.crawler.orders import Inbox, carry_out
+from gossamer.crawler.start import CrawlRequest, Prepared, prepare
+from gossamer.crawler.watch import Begun, Machinery, Voice, Watch, Watcher, cpu_seconds, in_background
 from gossamer.desk import snapshot
 from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk

@@ -16,7 +16,7 @@ from gossamer.base.bell import Bell
 from gossamer.base.model import Outcome
 from gossamer.base.units import Duration
 from gossamer.config.settings import HarvesterSettings
-from gossamer.crawl.sleep import FULL, FURTHER, LEAD, LONGEST, PART, QUIET, SHORT_TICK, TICK, Sleep
+from gossamer.crawler.sleep import FULL, FURTHER, LEAD, LONGEST, PART, QUIET, SHORT_TICK, TICK, Sleep
 from gossamer.harvester.early import SOON
 from gossamer.harvester.harvest import Harvest
 from gossamer.webs.simulated import Reply

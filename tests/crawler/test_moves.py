@@ -20,8 +20,8 @@ from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.config import Settings, override
-from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.apply import apply
+from gossamer.crawler.parts import new_desk
 from gossamer.desk.places import Places, folded
 from gossamer.manager.pages import Pages
 from gossamer.read.explain.site import explain_site

@@ -14,9 +14,9 @@ from gossamer.collection import image
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, SiteEvent
 from gossamer.collection.layout import shard_folder
 from gossamer.config import Settings, override
-from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import new_desk
-from gossamer.crawl.tick import still_right
+from gossamer.crawler.apply import apply
+from gossamer.crawler.parts import new_desk
+from gossamer.crawler.tick import still_right
 from gossamer.desk import snapshot
 from gossamer.desk.places import Places
 from gossamer.robots import Rules

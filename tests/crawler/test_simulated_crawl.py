@@ -22,9 +22,9 @@ from gossamer.collection.journal.journal import Journal
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.config import Settings
-from gossamer.crawl.loop import Crawl
-from gossamer.crawl.open import open_collection
-from gossamer.crawl.sleep import FURTHER, TICK
+from gossamer.crawler.loop import Crawl
+from gossamer.crawler.open import open_collection
+from gossamer.crawler.sleep import FURTHER, TICK
 from gossamer.desk import snapshot
 from gossamer.desk.account import Account
 from gossamer.desk.places import Places

@@ -23,7 +23,7 @@ from typing import Final
 from gossamer.base.clock import EARLIEST, NOTABLE, Clock
 from gossamer.base.log import Level
 from gossamer.collection.runs import write_reckoning
-from gossamer.crawl.tick import STEPS, Stages, Step, commit
+from gossamer.crawler.tick import STEPS, Stages, Step, commit
 from gossamer.web.seam import Web
 
 HELD: Final = 10.0

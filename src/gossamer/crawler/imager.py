@@ -3,7 +3,7 @@
 At a clean stop the image is written from memory (`desk/snapshot.py`). While the crawl runs, a separate process makes
 it,
 
-    python -m gossamer.crawl.imager SHARD        (settings as JSON on standard input)
+    python -m gossamer.crawler.imager SHARD        (settings as JSON on standard input)
 
 from the last image and the segments sealed since, with the code of recovery, never from live columns. It needs the
 memory of a second desk while it runs. `Imager` starts it when a replay of everything after the last image would take
@@ -33,8 +33,8 @@ from gossamer.collection.manifest import Contents, Line, replay_seconds
 from gossamer.collection.store import Store
 from gossamer.collection.versions import first_of, name_in
 from gossamer.config.settings import Settings
-from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import new_desk
+from gossamer.crawler.apply import apply
+from gossamer.crawler.parts import new_desk
 from gossamer.desk.desk import Desk
 from gossamer.desk.snapshot import NO_ENDS, Ends, dump, followed, load, usable
 from gossamer.harvester.versions import Versions
@@ -128,7 +128,7 @@ class Imager:
         self._begun = self._clock.monotonic()
         settings, lock = config.to_json(self._settings).encode(), self._store.lock_fd
         try:
-            self._process = Process("gossamer.crawl.imager", [str(self._store.shard)], settings, lock)
+            self._process = Process("gossamer.crawler.imager", [str(self._store.shard)], settings, lock)
         except OSError as error:
             self.warnings.append(f"no image can be made while the crawl runs: {error.strerror}")
 

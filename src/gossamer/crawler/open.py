@@ -24,8 +24,8 @@ from gossamer.collection.sealing import Sealer, seal_in_process
 from gossamer.collection.store import Store
 from gossamer.collection.versions import VersionFile
 from gossamer.config.settings import Settings
-from gossamer.crawl.apply import apply
-from gossamer.crawl.parts import PARTS, new_desk
+from gossamer.crawler.apply import apply
+from gossamer.crawler.parts import PARTS, new_desk
 from gossamer.desk import snapshot
 from gossamer.desk.desk import Desk, Part
 from gossamer.desk.places import Places

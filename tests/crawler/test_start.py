@@ -16,7 +16,7 @@ from gossamer.collection.layout import FORMAT, MANIFEST, SETTINGS, shard_folder
 from gossamer.collection.manifest import Manifest, Meta, url_form
 from gossamer.collection.runs import begin_run, runs, settle_run, stored_settings
 from gossamer.config.settings import SeederSettings, Settings
-from gossamer.crawl.start import FIXED, CrawlRequest, LocalWeb, Prepared, prepare
+from gossamer.crawler.start import FIXED, CrawlRequest, LocalWeb, Prepared, prepare
 from gossamer.seeder.seeds import read_seeds
 from gossamer.webs.local import WAITS, demo_settings
 from tests.support.older import forget_form
@@ -200,7 +200,7 @@ def test_a_collection_older_than_the_setting_of_ports_keeps_its_pages(folder: Pa
     recorded = runs(shard_folder(folder))
     del recorded[-1]["settings"]["seeder"]["ports"]
     path.unlink()
-    with patch("gossamer.crawl.start.runs", lambda shard: recorded):
+    with patch("gossamer.crawler.start.runs", lambda shard: recorded):
         assert prepared(folder, seeds=()).settings.seeder.ports == ("*",)
 
 

@@ -24,7 +24,7 @@ from gossamer.collection.merging import unnamed
 from gossamer.collection.recovery import recover
 from gossamer.config import dump
 from gossamer.config.settings import Settings
-from gossamer.crawl import imager
+from gossamer.crawler import imager
 from gossamer.laboratory.collection_graph import collected, known_urls
 from gossamer.read.compact import background
 from gossamer.read.compact.background import choose, merged
@@ -32,7 +32,7 @@ from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.read.verify.verify import verify
 from gossamer.webs.simulated import Reply
-from tests.crawl.test_powercut import each_segment_once, scratch
+from tests.crawler.test_powercut import each_segment_once, scratch
 from tests.support.machine import Machine
 from tests.support.powercut import Disk, Loss, read_recordings
 from tests.support.world import Sealed, World, merge_here, state_of

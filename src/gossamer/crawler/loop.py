@@ -20,9 +20,9 @@ from gossamer.base.log import EventLog, Level
 from gossamer.base.model import State
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteNews, Verdict
 from gossamer.collection.store import Store
-from gossamer.crawl.sleep import LONGEST, Sleep
-from gossamer.crawl.tick import NO_RESULTS, STEPS, Stages, Step, Tick, commit, run_tick
-from gossamer.crawl.timekeeper import Timekeeper
+from gossamer.crawler.sleep import LONGEST, Sleep
+from gossamer.crawler.tick import NO_RESULTS, STEPS, Stages, Step, Tick, commit, run_tick
+from gossamer.crawler.timekeeper import Timekeeper
 from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.desk.rules import Rules
@@ -267,7 +267,7 @@ class Crawl:
         return room
 
     def _sleeps(self, ahead: float) -> tuple[float, float]:
-        """Seconds that the loop may sleep, and for which it collects results (`crawl/sleep.py`)."""
+        """Seconds that the loop may sleep, and for which it collects results (`crawler/sleep.py`)."""
         now, pause, calm = self.clock.monotonic(), LONGEST, 0.0
         if self.harvest.has_news() or (self.harvest.busy() and not self.store.behind()):
             pause = 0.0

@@ -18,7 +18,7 @@ from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.collection.recovery import recover
 from gossamer.collection.repair import repair
 from gossamer.collection.versions import Version, first_of, name_in, versions_of
-from gossamer.crawl.open import open_collection
+from gossamer.crawler.open import open_collection
 from gossamer.desk.account import Account
 from gossamer.harvester.versions import Versions
 from gossamer.read.sql.database import Database
@@ -240,7 +240,7 @@ def test_a_damaged_file_of_versions_is_found_and_rebuilt(tmp_path: Path) -> None
 
 def test_an_image_made_while_the_crawl_runs_has_the_versions(tmp_path: Path) -> None:
     from gossamer.collection import image, manifest
-    from gossamer.crawl.imager import make
+    from gossamer.crawler.imager import make
 
     web = Web()
     world = world_of(tmp_path, web)

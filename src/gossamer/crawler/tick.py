@@ -3,7 +3,7 @@
 Each step has a phase. Steps before the journal add to the effects of the tick and write no durable state, except for
 the tables in `apply.EXCEPTIONS`. The commit journals the effects and applies them. Steps after the commit update
 volatile state: clocks, errands, names. What they find out waits in the outbox for the next tick; they never add to the
-effects of this tick. `tests/crawl/test_tick.py` proves both rules.
+effects of this tick. `tests/crawler/test_tick.py` proves both rules.
 
 A turn of the loop (`loop.py`) commits one such tick, and one more for a piece of a sitemap, if any waits.
 """
@@ -22,7 +22,7 @@ from gossamer.base.log import EventLog
 from gossamer.base.model import VISIT, Ask, Reason, State, VerdictFlag, Visits
 from gossamer.collection.journal.effects import SITE_EVENT, VERDICT, Effects, SiteEvent, SiteNews, Verdict
 from gossamer.collection.store import Store
-from gossamer.crawl.apply import apply
+from gossamer.crawler.apply import apply
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
 from gossamer.desk.rules import Rules
@@ -182,14 +182,14 @@ BEFORE, COMMIT, AFTER = Phase
 # fmt: off
 STEPS: Final[tuple[Step, ...]] = (
     Step("errands take lists out, mark soft 404s",  read_errands,        BEFORE, "harvester/errands/table.py", True),
-    Step("visits get their wall time",              tell_the_time,       BEFORE, "crawl/tick.py", True),
+    Step("visits get their wall time",              tell_the_time,       BEFORE, "crawler/tick.py", True),
     Step("duplicates are marked",                   mark_copies,         BEFORE, "seeder/copies.py", True),
     Step("links become pages",                      identify_links,      BEFORE, "seeder/seed.py", True),
     Step("errands follow what moved or was named",  follow_errands,      BEFORE, "harvester/errands/table.py"),
     Step("names and pairs become site events",      hear_names,          BEFORE, "harvester/names.py"),
-    Step("verdicts that still hold are taken",      take_verdicts,       BEFORE, "crawl/tick.py"),
+    Step("verdicts that still hold are taken",      take_verdicts,       BEFORE, "crawler/tick.py"),
     Step("the effects are journalled",              journal,             COMMIT, "collection/store.py"),
-    Step("the effects are applied to the state",    apply_effects,       COMMIT, "crawl/apply.py"),
+    Step("the effects are applied to the state",    apply_effects,       COMMIT, "crawler/apply.py"),
     Step("visits are logged",                       log_visits,          AFTER,  "base/log.py", True),
     Step("clocks follow the site events",           heed_news,           AFTER,  "harvester/clocks.py"),
     Step("requests end, clocks and errands follow", settle_requests,     AFTER,  "harvester/harvest.py"),

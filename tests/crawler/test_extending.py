@@ -10,8 +10,8 @@ from gossamer.base.model import Ask
 from gossamer.cli.status_text import lines
 from gossamer.collection import image, manifest
 from gossamer.collection.layout import shard_folder
-from gossamer.crawl.parts import PARTS
-from gossamer.crawl.tick import STEPS
+from gossamer.crawler.parts import PARTS
+from gossamer.crawler.tick import STEPS
 from gossamer.desk.account import Account
 from gossamer.harvester.errands.table import ERRANDS
 from gossamer.observe.crawl_status import CrawlStatus
@@ -23,9 +23,9 @@ from gossamer.read.sql.columns import SHOWN
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 from gossamer.webs.simulated import Reply
-from tests.crawl.extending.errand import IconErrand
-from tests.crawl.extending.part import SentBytes
-from tests.crawl.extending.step import NOTED, NOTING
+from tests.crawler.extending.errand import IconErrand
+from tests.crawler.extending.part import SentBytes
+from tests.crawler.extending.step import NOTED, NOTING
 from tests.support.world import World, impolite, state_of
 
 A, B = "http://a.example/", "http://b.example/"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gossamer.crawl.tick import Phase, Stages, Step, Tick
+from gossamer.crawler.tick import Phase, Stages, Step, Tick
 
 NOTED: list[int] = []
 
@@ -11,4 +11,4 @@ def note(stages: Stages, tick: Tick) -> None:
     NOTED.append(len(tick.effects.visits))
 
 
-NOTING = Step("the size of the tick is noted", note, Phase.AFTER, "tests/crawl/extending/step.py")
+NOTING = Step("the size of the tick is noted", note, Phase.AFTER, "tests/crawler/extending/step.py")
