@@ -4,7 +4,7 @@ sites are, by their links."""
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _out = argument("out", "OUT", "Graph file to write (.npz).")
 _NAMES: Final = ("url", "name")
+NATIONAL: Final = "national"
 _as_json = flag("--json", "as_json", help="Print one JSON object.")
 
 
@@ -31,21 +32,44 @@ _as_json = flag("--json", "as_json", help="Print one JSON object.")
 @_out
 @click.option("--pages", type=click.IntRange(min=1), default=100_000, help="Number of pages.")
 @click.option("--links", type=click.FloatRange(1.5, 40), default=10.0, help="Mean number of links per page.")
+@click.option(
+    "--model",
+    type=click.Choice([NATIONAL, "random", "attachment", "copying", "mixture"]),
+    metavar="NAME",
+    default=NATIONAL,
+    help="How links come about: national (as measured on a national Web), random, attachment, copying or mixture.",
+)
+@click.option(
+    "--exponent", type=float, help="Exponent of the in-degree, for copying and mixture; 2.1 unless another is given."
+)
 @click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same graph.")
 @_as_json
-def make(out: Path, pages: int, links: float, random_seed: int, as_json: bool) -> None:
-    """Generate a graph with the distributions of a national Web, write it to OUT, and check the result."""
-    from gossamer.laboratory.graphs import figures, webgraph
+def make(
+    out: Path, pages: int, links: float, model: str, exponent: float | None, random_seed: int, as_json: bool
+) -> None:
+    """Generate a graph with the distributions of a national Web, or by a model, write it to OUT, and check the
+    result."""
+    from gossamer.laboratory.graphs import figures, models, webgraph
     from gossamer.laboratory.graphs.make import make as made
 
     webgraph.check_name(out)
+    if model == NATIONAL and exponent is not None:
+        raise UsageError(
+            "a national Web has the exponents that were measured", "Give --exponent with --model copying or mixture."
+        )
     _compile()
     print(f"generating {pages:,} pages …", file=sys.stderr)
-    web = made(pages, links, random_seed, out.stem)
+    if model == NATIONAL:
+        web = made(pages, links, random_seed, out.stem)
+    else:
+        web = models.make(model, pages, links, exponent, random_seed)
     webgraph.save(out, web)
     print("computing its statistics …", file=sys.stderr)
     measured = figures.figures(web)
-    verdicts = figures.check(measured, links) if pages >= figures.SMALLEST else []
+    verdicts = []
+    if pages >= figures.SMALLEST:
+        is_model = model != NATIONAL
+        verdicts = models.check(web, model, links, exponent) if is_model else figures.check(measured, links)
     if as_json:
         checks = [{"name": v.name, "wanted": v.wanted, "found": v.found, "holds": v.holds} for v in verdicts]
         print(for_json({"file": str(out), **figures.as_plain(measured), "checks": checks}))
@@ -54,19 +78,28 @@ def make(out: Path, pages: int, links: float, random_seed: int, as_json: bool) -
 
 
 @command
-@argument("place", "GRAPH|DIR", "Graph file (.npz) or collection.")
+@argument("places", "GRAPH|DIR ...", "Graph files (.npz) or collections.", nargs=-1, required=True)
 @_as_json
-def show(place: Path, as_json: bool) -> None:
-    """Show statistics: pages, links, sites, degrees, depths, sizes, components and the bow-tie."""
+def show(places: tuple[Path, ...], as_json: bool) -> None:
+    """Show statistics: pages, links, sites, degrees, depths, sizes, components and the bow-tie. Several graphs stand
+    side by side."""
     from gossamer.laboratory.collection_graph import open_graph
     from gossamer.laboratory.graphs import figures
 
-    print(f"reading {place} …", file=sys.stderr)
-    web = open_graph(place)
     _compile()
-    print("computing its statistics …", file=sys.stderr)
-    measured = figures.figures(web)
-    print(for_json({"name": web.name, **figures.as_plain(measured)}) if as_json else "\n".join(figure_lines(measured)))
+    found: dict[str, GraphFigures] = {}
+    for place in places:
+        print(f"reading {place} …", file=sys.stderr)
+        web = open_graph(place)
+        print("computing its statistics …", file=sys.stderr)
+        found[str(place) if web.name in found else web.name] = figures.figures(web)
+    if as_json:
+        plain = [{"name": name, **figures.as_plain(measured)} for name, measured in found.items()]
+        print(for_json(plain[0] if len(places) == 1 else {"graphs": plain}))
+    elif len(found) == 1:
+        print("\n".join(figure_lines(*found.values())))
+    else:
+        print("\n".join(beside_lines(found)))
 
 
 @command
@@ -116,11 +149,32 @@ def convert(edges: Path, out: Path, urls: Path | None) -> None:
     print(f"{out}: {thousands(web.pages)} pages, {thousands(links)} links, {thousands(web.sites)} sites")
 
 
+@command
+@argument("place", "GRAPH|DIR", "Graph file (.npz) or collection.")
+@click.option("--pages", type=click.IntRange(min=1), default=1000, help="Number of pages to draw.")
+@flag("--uncorrected", help="Take pages as the walk comes to them: in proportion to their PageRank.")
+@click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same sample.")
+def sample(place: Path, pages: int, uncorrected: bool, random_seed: int) -> None:
+    """Draw pages by a random walk, corrected by 1/PageRank, so that all pages are equally probable. Prints URLs of a
+    collection, numbers of a graph."""
+    from gossamer.collection.layout import is_collection
+    from gossamer.laboratory.collection_graph import collected, open_graph
+    from gossamer.laboratory.graphs.walk import sample as walked
+
+    _compile()
+    if is_collection(place):
+        whole = collected(place)
+        print("\n".join(whole.urls(walked(whole.graph.links, pages, not uncorrected, random_seed))))
+    else:
+        print(*walked(open_graph(place).links, pages, not uncorrected, random_seed).tolist(), sep="\n")
+
+
 graph = Group(
     "graph",
-    (make, show, convert, export),
-    help="Generate a graph of a Web, show statistics of a graph, convert lists of links, or export a collection.",
-    short_help="Make, show, convert and export graphs of a Web.",
+    (make, show, convert, sample, export),
+    help="Generate a graph of a Web, show statistics of a graph, convert lists of links, draw a sample, or export a "
+    "collection.",
+    short_help="Make, show, convert, sample and export graphs of a Web.",
 )
 
 
@@ -217,6 +271,10 @@ def figure_lines(f: GraphFigures) -> list[str]:
         ),
         ("pages per site", f"exponent {_fit(sites.pages_per_site)}; the largest tenth has {_part(sites.top_tenth)}"),
         ("without links", f"{_part(links.dangling)} of the pages"),
+        (
+            "answered links",
+            f"{_part(links.reciprocal)}; two neighbours are linked in {_part(links.clustering)} of cases",
+        ),
         ("out-degree", f"at most {thousands(links.most_out)}; exponent from 50 on {_fit(links.out_degree)}"),
         ("in-degree", f"at most {thousands(links.most_in)}; exponent from 50 on {_fit(links.in_degree)}"),
         ("size", f"{human_size(f.size)} on average; exponent from 12 KB on {_fit(f.size_tail)}"),
@@ -235,6 +293,21 @@ def figure_lines(f: GraphFigures) -> list[str]:
     ]
     width = max(len(name) for name, _ in rows)
     return [*(f"{name:<{width}}  {value}" for name, value in rows), "", *part_lines(whole.parts, whole.site_parts)]
+
+
+def beside_lines(found: Mapping[str, GraphFigures]) -> list[str]:
+    """A table with a column for each graph."""
+    parts = [f.connected.parts for f in found.values()]
+    rows: list[tuple[str, list[str]]] = [(name, [of(f) for f in found.values()]) for name, of in _BESIDE] + [
+        (name, [_part(each[name] / max(1, sum(each.values()))) for each in parts]) for name in parts[0]
+    ]
+    cells = [("", list(found)), *rows]
+    widths = [max(len(row[i]) for _, row in cells) for i in range(len(found))]
+    first = max(len(name) for name, _ in cells)
+    return [
+        f"{name:<{first}}  {'  '.join(value.rjust(width) for value, width in zip(row, widths, strict=True))}".rstrip()
+        for name, row in cells
+    ]
 
 
 def part_lines(pages: Mapping[str, int], sites: Mapping[str, int]) -> list[str]:
@@ -271,3 +344,22 @@ def _depths(counts: Sequence[int]) -> str:
     mean = sum(d * n for d, n in enumerate(counts)) / total
     most = max(range(len(counts)), key=lambda d: counts[d], default=0)
     return f"{mean:.1f} on average, most pages at {most}, at most {max(0, len(counts) - 1)}"
+
+
+_BESIDE: Final[tuple[tuple[str, Callable[[GraphFigures], str]], ...]] = (
+    ("pages", lambda f: thousands(f.pages)),
+    ("links", lambda f: thousands(f.links)),
+    ("links per page", lambda f: f"{f.linkage.links_per_page:.1f}"),
+    ("sites", lambda f: thousands(f.sites)),
+    ("pages without links", lambda f: _part(f.linkage.dangling)),
+    ("links inside the site", lambda f: _part(f.linkage.inside)),
+    ("answered links", lambda f: _part(f.linkage.reciprocal)),
+    ("linked neighbours", lambda f: _part(f.linkage.clustering)),
+    ("most links of a page", lambda f: thousands(f.linkage.most_out)),
+    ("most links to a page", lambda f: thousands(f.linkage.most_in)),
+    ("out-degree, exponent from 50", lambda f: _fit(f.linkage.out_degree)),
+    ("in-degree, exponent from 50", lambda f: _fit(f.linkage.in_degree)),
+    ("strong components", lambda f: thousands(f.connected.components)),
+    ("largest component", lambda f: _part(f.connected.largest_component / max(1, f.pages))),
+)
+"""What `show` shows of several graphs; the parts of the bow-tie follow."""

@@ -57,10 +57,14 @@ def compare(folder: Path, strategy: tuple[str, ...], out: Path | None, random_se
 
 
 @command
-@argument("name", "[NAME|all]", "Name like table-4.1 or fig-4.7.", type=str, required=False)
+@argument("name", "[NAME|chapter-8|all]", "Name like table-4.1 or fig-4.7.", type=str, required=False)
 @click.option("--graph", type=PATH, metavar="FILE", multiple=True, help="Graph file to use; repeatable.")
 @click.option(
-    "--collection", type=PATH, metavar="DIR", multiple=True, help="Collection for figures 4.12 to 4.16; repeatable."
+    "--collection",
+    type=PATH,
+    metavar="DIR",
+    multiple=True,
+    help="Collection for figures 4.12 to 4.16 and chapter 8; repeatable.",
 )
 @click.option("--out", type=PATH, metavar="FOLDER", help="Write CSV files, plots, a report and an HTML page here.")
 @click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same results.")

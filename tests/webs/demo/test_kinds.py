@@ -52,7 +52,7 @@ def counted() -> dict[str, demo.Count]:
     return demo.counts(WEB)
 
 
-OFF = ("silent", "moody", "changing", "failing", "heavy")
+OFF = ("silent", "moody", "changing", "failing", "heavy", "national")
 
 
 def test_the_count_of_every_kind_is_the_requested_one(counted: dict[str, demo.Count]) -> None:
@@ -67,8 +67,9 @@ def test_the_count_of_every_kind_is_the_requested_one(counted: dict[str, demo.Co
 @pytest.mark.parametrize("kind", SWITCHES)
 def test_a_kind_that_is_switched_off_is_not_there(kind: str) -> None:
     small = DemoWeb(
-        seed=3, sites=24, pages=700, silent=1, moody=1, changing=1, failing=1, busy=0.01, errors=0.01, heavy=True
-    )
+        seed=3, sites=24, pages=700, silent=1, moody=1, changing=1, failing=1, busy=0.01, errors=0.01, heavy=True,
+        national=kind == "national",
+    )  # fmt: skip
     without = demo.without(small, [kind])
     assert without == demo.without(without, [kind]) != small
     assert demo.counts(small)[kind].sites > 0

@@ -17,6 +17,7 @@ import numpy as np
 from gossamer.base.arrays import I64, U32, Bools
 from gossamer.base.compiled import njit
 from gossamer.laboratory.graphs import make
+from gossamer.laboratory.graphs.mutual import mutual
 from gossamer.laboratory.graphs.powerlaw import Fit, exponent
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.rank.components import bow_tie
@@ -35,6 +36,10 @@ class LinkFigures:
     links_per_page: float
     inside: float
     """Share of links inside a site."""
+    reciprocal: float
+    """Share of links whose target links back."""
+    clustering: float
+    """Probability that two neighbours of a page are linked."""
     most_out: int
     most_in: int
     out_degree: Fit | None
@@ -123,10 +128,13 @@ def figures(graph: WebGraph) -> GraphFigures:
 def _link_figures(links: Csr, site: U32) -> LinkFigures:
     out, into = np.diff(links.offsets), np.bincount(links.targets, minlength=links.pages)
     inside = int(_count_inside(links.offsets, links.targets, site))
+    reciprocal, clustering = mutual(links)
     return LinkFigures(
         dangling=_share(out == 0),
         links_per_page=float(out.mean()),
         inside=inside / max(1, len(links.targets)),
+        reciprocal=reciprocal,
+        clustering=clustering,
         most_out=int(out.max()),
         most_in=int(into.max()),
         out_degree=exponent(out, make.TAIL_FROM),

@@ -15,7 +15,7 @@ ten. Pages are numbered site by site, the home page first; all home pages are st
 had the list of all domains. `figures.check` verifies a generated Web; from 10^5 pages on all checks hold.
 
 Deterministic: the same settings give the same bytes. Cost for 10^6 pages and 10^7 links: see `bench/links.py`.
-Refused: preferential attachment and copying (2.1.3): one exponent for all degrees, no sites, and page by page.
+The models of 2.1.3 are in `models`: they explain one distribution each, and know no sites.
 """
 
 from __future__ import annotations

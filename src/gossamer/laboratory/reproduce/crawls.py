@@ -55,6 +55,14 @@ class Crawls:
             self._read[strategy] = read(self._find(strategy) if self._given else self._crawl(strategy))
         return self._read[strategy]
 
+    def collection(self, number: int, web: DemoWeb) -> Path:
+        """The folder of a crawl of this Web; or of the given collection of this number, the last one again if there are
+        fewer."""
+        if self._given:
+            return self._given[min(number, len(self._given) - 1)]
+        folder = self._place() / f"web-{number}"
+        return self._made(folder, web, self._settings, f"crawling a national Web ({number + 1})")
+
     def _find(self, strategy: str) -> Path:
         policies = {folder: settings_of_last_run(folder).manager.policy for folder in self._given}
         for folder, policy in policies.items():
@@ -67,13 +75,17 @@ class Crawls:
         )
 
     def _crawl(self, strategy: str) -> Path:
-        folder = self._place() / strategy
+        changes = (order_of(strategy), *self._settings)
+        return self._made(
+            self._place() / strategy, self._web, changes, f"crawling the demonstration Web with {strategy}"
+        )
+
+    def _made(self, folder: Path, web: DemoWeb, changes: Sequence[str], what: str) -> Path:
         if is_collection(folder):
             return folder
-        changes = (order_of(strategy), *self._settings)
-        request = CrawlRequest(folder, serve=partial(served, self._web), changes=changes, patience=PATIENCE)
+        request = CrawlRequest(folder, serve=partial(served, web), changes=tuple(changes), patience=PATIENCE)
         try:
-            crawl(request, self.show, f"crawling the demonstration Web with {strategy}")
+            crawl(request, self.show, what)
         except KeyboardInterrupt:
             disk.remove(folder)  # the next run would read an unfinished crawl as a finished one
             raise

@@ -49,6 +49,8 @@ class Lab:
     """Whether long experiments are run in full."""
     made: dict[str, Subject] = field(default_factory=dict)
     """Subjects that several figures share."""
+    reported: dict[str, Finding] = field(default_factory=dict)
+    """Sections of the report that several figures share."""
 
     @property
     def subject(self) -> Subject:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from email.utils import formatdate
 from typing import Final
 
-from gossamer.webs.demo import dice
+from gossamer.webs.demo import dice, national
 from gossamer.webs.demo.bulk import BulkPages, bulk_number
 from gossamer.webs.demo.conditional import is_fresh, kept
 from gossamer.webs.demo.layout import UrlKind
@@ -33,8 +33,6 @@ from gossamer.webs.demo.sitemaps import sitemap_body
 
 CACHE_BYTES: Final = 160_000_000
 """Enough for all pages of the usual Web; a crawl requests a page once."""
-_NOW: Final = 1_767_225_600
-"""1 January 2026: ages are counted from this date, so that a seed always makes the same Web."""
 _YEAR: Final = 365.25 * 86400
 _MONTH: Final = re.compile(r"/calendar\?month=(0|-?[1-9]\d{0,8})")
 _LOCATION: Final = re.compile(rb"^Location: (.*)\r$", re.MULTILINE)
@@ -199,7 +197,8 @@ class DemoAnswers:
         declared = declaring.get(site.charset.declared, False)
         mime = ("text/plain" if plain else "text/html") + (f"; charset={site.charset.label}" if declared else "")
         bits = _bits(self.web, source, number)
-        modified = formatdate(_modified(bits), usegmt=True) if site.http.dated and not edition else ""
+        date = fixed_date(self.web, source, number)
+        modified = formatdate(date, usegmt=True) if site.http.dated and not edition else ""
         etag = f'"{bits:016x}"' if site.http.tagged and not (site.features.session or edition) else ""
         made = _with_body(mime, body, gzip, modified, etag)
         mark = MARK.encode(site.charset.codec) if site.features.session else b""
@@ -216,13 +215,11 @@ def _bits(web: Places, source: Site, number: int) -> int:
 
 
 def fixed_date(web: Places, source: Site, number: int) -> int:
-    """Last-Modified of a page that never changes, in seconds since 1970."""
-    return _modified(_bits(web, source, number))
-
-
-def _modified(bits: int) -> int:
-    """Last-Modified: ages decrease exponentially; more than 60 % of the pages changed within the last year (8.3.3)."""
-    return int(_NOW + math.log((bits + 1) / 2**64) * _YEAR)
+    """Last-Modified of a page that never changes, in seconds since 1970. Ages decrease exponentially; more than 60 % of
+    the pages changed within the last year (8.3.3)."""
+    if web.national:
+        return int(web.now - national.age(web.seed, source, number) * _YEAR)
+    return int(web.now + math.log((_bits(web, source, number) + 1) / 2**64) * _YEAR)
 
 
 def _with_body(mime: str, body: Body, gzip: bool, modified: str = "", etag: str = "") -> DemoAnswer:

@@ -73,10 +73,12 @@ PAGES: Final[dict[str, tuple[str, OfPage]]] = {
 }
 COUNTED: Final = "counted"
 HEAVY: Final = "heavy"
+NATIONAL: Final = "national"
 ABOUT: Final = {
     **{kind: text for kind, (text, _) in (*SITES.items(), *PAGES.items())},
     COUNTED: "links to images, files, other domains and schemes: counted, never fetched",
     HEAVY: "page sizes as in the HTTP Archive: half above 35 KB, a tenth above 152 KB; --with heavy=1",
+    NATIONAL: "distributions as on the Web of Chile (thesis, chapter 8); --with national=1",
 }
 SWITCHES: Final = tuple(ABOUT)
 
@@ -130,7 +132,8 @@ def counts(web: DemoWeb) -> dict[str, Count]:
     linked = {(site, url) for site, urls in pages for url in urls}
     out[COUNTED] = Count(len({site for site, _ in linked}), len({url for _, url in linked}))
     read = [t for t in truths.values() if web.heavy and t.kind in READ]
-    return out | {HEAVY: Count(len({t.site for t in read}), len(read))}
+    everything = Count(len(web.all_sites), len(truths)) if web.national else Count(0, 0)
+    return out | {HEAVY: Count(len({t.site for t in read}), len(read)), NATIONAL: everything}
 
 
 def lines(found: dict[str, Count]) -> Iterator[str]:

@@ -11,10 +11,12 @@ The order of the dice decides the bytes of the Web: a change of it changes all W
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Final
 
+from gossamer.webs.demo import national
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import Down, Robots, Site
@@ -24,6 +26,7 @@ DEEPEST_STATIC: Final = 12
 DEEPEST_DYNAMIC: Final = 4
 LAST_MONTH: Final = 20
 """Months of a calendar in each direction that a layout has. There are more, but no crawl should reach them."""
+SCRIPTS: Final = ("article.php", "view.php", "list.php", "show.asp", "item.jsp")
 HUBS: Final = 12
 LISTED: Final = 8
 """Number of pages of a site that only its sitemap lists."""
@@ -149,10 +152,12 @@ def month_target(month: int) -> str:
     return f"/calendar?month={month}"
 
 
-def _levels(dice: Dice, pages: int) -> list[int]:
+def _levels(dice: Dice, pages: int, is_national: bool) -> list[int]:
     """Levels of all pages except the home page, ascending. Small sites are shallow (8.4.3), large ones are not
     (8.3.4)."""
-    if pages < 6:
+    if is_national:
+        deepest = national.deepest(pages)
+    elif pages < 6:
         deepest = 1
     elif pages < 40:
         deepest = 2
@@ -176,17 +181,20 @@ def _levels(dice: Dice, pages: int) -> list[int]:
 
 
 def _pages(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
-    levels = _levels(dice, site.pages)
+    levels = _levels(dice, site.pages, web.national)
     shallow = sum(level <= DEEPEST_DYNAMIC for level in levels)
     dynamic = min(0.97, web.dynamic * len(levels) / max(1, shallow))
+    shares = [dynamic] * (DEEPEST_DYNAMIC + 1)
+    if web.national:
+        shares = national.dynamic(levels, dynamic, DEEPEST_DYNAMIC)
     parents, next_parents, before = [HOME], list[int](), 1
     for n, level in enumerate(levels, 1):
         if level != before:
             parents, next_parents, before = next_parents, [], level
         first = not next_parents
         kind = UrlKind.PLAIN if not first and dice.chance(web.plain) else UrlKind.PAGE
-        is_dynamic = kind is UrlKind.PAGE and level <= DEEPEST_DYNAMIC and dice.chance(dynamic)
-        target = _target(site, dice, n, kind, is_dynamic)
+        is_dynamic = kind is UrlKind.PAGE and level <= DEEPEST_DYNAMIC and dice.chance(shares[level])
+        target = _target(site, dice, n, kind, is_dynamic, national.SCRIPTS if web.national else SCRIPTS)
         out.add(kind, level, dice.pick(parents, 2.0), target)
         if kind is UrlKind.PAGE and not first and web.nofollow and dice.chance(0.01):
             out.quiet.add(n)
@@ -194,12 +202,12 @@ def _pages(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
             next_parents.append(n)
 
 
-def _target(site: Site, dice: Dice, n: int, kind: UrlKind, dynamic: bool) -> str:
+def _target(site: Site, dice: Dice, n: int, kind: UrlKind, dynamic: bool, scripts: Sequence[str]) -> str:
     word = dice.pick(PLAIN)
     if kind is UrlKind.PLAIN:
         return f"/notes/{word}-{n}"
     if dynamic:
-        script = dice.pick(("article.php", "view.php", "list.php", "show.asp", "item.jsp"))
+        script = dice.pick(scripts)
         return f"/{script}?id={n}" + (f"&topic={word}" if dice.chance(0.2) else "")
     if site.robots in (Robots.FOLDERS, Robots.NAMED) and dice.chance(0.05):
         return f"/private/open/{word}-{n}.html"
@@ -218,6 +226,15 @@ def _duplicates(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
             out.kind[n] = UrlKind.DUPLICATE
             out.original[n] = dice.pick(twins)
             out.twins.add(out.original[n])
+
+
+def statics(layout: Layout, pages: int) -> list[int]:
+    """Pages that any page of a national Web may link to, by level."""
+    return [n for n in range(1, pages) if "?" not in layout.target[n] and _is_free(layout, n)]
+
+
+def _is_free(out: Layout, n: int) -> bool:
+    return out.kind[n] in PAGES and n not in out.moved and n not in out.original and n not in out.twins
 
 
 def _leaf(out: Layout, n: int) -> bool:
@@ -240,10 +257,11 @@ def _others(web: Shape, site: Site, dice: Dice, out: Layout) -> None:
             level = out.level[parent] + 1
             out.add(kind, level, parent, f"/{path}/{n}.html" if path else _forbidden(site, dice, n, level))
     if web.broken:
-        for _ in range(max(1, round(site.pages * web.broken * 1.1))):
+        count = site.pages * web.broken * 1.1
+        for _ in range(dice.whole(count) if web.national else max(1, round(count))):
             kind = UrlKind.SOFT if site.features.soft else UrlKind.BROKEN
             out.broken.append(out.add(kind, 0, -1, f"/missing/{dice.pick(PLAIN)}-{len(out.kind)}.html"))
-        if site.features.soft:
+        if site.features.soft and out.broken:
             out.original |= dict.fromkeys(out.broken[1:], out.broken[0])
             out.twins.add(out.broken[0])
 

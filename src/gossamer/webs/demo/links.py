@@ -10,10 +10,12 @@ target.
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import cache
 from html import escape
 from typing import Final, NamedTuple
 from urllib.parse import urljoin
 
+from gossamer.webs.demo import national
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.languages import LANGUAGES
 from gossamer.webs.demo.layout import HOME, LAST_MONTH, PAGES, Layout, UrlKind, month_target
@@ -70,6 +72,22 @@ def _link(role: Role, site: int, number: int, url: str, text: str) -> DemoLink:
     return DemoLink(role, site, number, url, written(role, url, text), text)
 
 
+def _national_files() -> list[tuple[DemoLink, ...]]:
+    """The same for a national Web: kinds of files and names of hosts have the shares of chapter 8."""
+    dice, out, files, hosts = Dice("national files"), list[tuple[DemoLink, ...]](), 0, 0
+    for _ in range(2_048):
+        images = (f"/img/{dice.pick(PLAIN)}.{dice.pick(national.IMAGES)}" for _ in range(1 + dice.below(5)))
+        some = [(Role.IMAGE, url) for url in images]
+        if dice.chance(0.3):
+            form, files = national.evenly(files, national.FILES), files + 1
+            some.append((Role.COUNTED, form.format(dice.pick(PLAIN), dice.below(1000))))
+        if dice.chance(0.2):
+            name, hosts = national.external(hosts), hosts + 1
+            some.append((Role.COUNTED, f"http://www.{dice.pick(PLAIN)}.{name}/{dice.pick(PLAIN)}.html"))
+        out.append(tuple(_link(role, -1, n, url, url.rpartition("/")[2]) for n, (role, url) in enumerate(some)))
+    return out
+
+
 def _files() -> list[tuple[DemoLink, ...]]:
     """Sets of links to images, files, other domains and schemes; each page has one set."""
     dice, out = Dice("files"), []
@@ -89,7 +107,8 @@ _FORMS: Final = (
     "/files/{}-{}.pdf", "/files/{}-{}.pdf", "/files/{}-{}.doc", "/media/{}-{}.mp3", "/media/{}-{}.avi",
     "/down/{}-{}.zip", "/down/{}-{}.tar.gz", "/down/{}-{}.exe", "/src/{}-{}.c", "/down/{}-{}.rpm",
 )  # fmt: skip
-_FILES: Final = _files()
+_FILES: Final = cache(_files)
+_NATIONAL_FILES: Final = cache(_national_files)
 
 
 def links(web: Places, site: Site, number: int, dice: Dice | None = None) -> list[DemoLink]:
@@ -121,7 +140,7 @@ def _of_page(web: Places, site: Site, layout: Layout, number: int, dice: Dice) -
         share = web.broken / (1 - web.broken)
         out += [_own(web, site, layout, dice.pick(layout.broken)) for _ in range(dice.whole(share * len(out)))]
     if web.counted:
-        out += dice.pick(_FILES)
+        out += dice.pick(_NATIONAL_FILES() if web.national else _FILES())
     middle = dice.below(len(out) + 1)
     return out[middle:] + out[:middle]
 
@@ -157,6 +176,11 @@ def _inside(web: Places, site: Site, layout: Layout, dice: Dice, number: int) ->
         numbers += {dice.pick(layout.hubs, 2.0) for _ in range(1 + dice.below(4))} - {number, *numbers}
     if number != HOME:
         numbers += _siblings(layout, dice, number)
+    if web.national and site.pages > national.LARGE:
+        level = layout.level[number]
+        there = len(numbers) + len(layout.children.get(number, ())) + 3
+        found = national.further(dice, level, web.statics(site.number), layout.level, there)
+        numbers += found - {number, *numbers}
     out = [_own(web, site, layout, n) for n in sorted(numbers)]
     for n in layout.children.get(number, ()):
         if layout.kind[n] is UrlKind.HIDDEN and number not in layout.quiet:
@@ -183,8 +207,9 @@ def _siblings(layout: Layout, dice: Dice, number: int) -> set[int]:
 
 def _outside(web: Places, site: Site, dice: Dice, number: int) -> list[DemoLink]:
     targets = list(web.promised(site.number)) if number == HOME else []
-    if dice.chance(0.3):
-        targets += [dice.pick(web.linked_sites, 2.5) for _ in range(1 + dice.below(3))]
+    others = [web.all_sites[n] for n in site.ties.promised] if web.national else web.linked_sites
+    if dice.chance(0.3) and others:
+        targets += [dice.pick(others, 2.5) for _ in range(1 + dice.below(3))]
     out = []
     for target in targets:
         if target.number == site.number:

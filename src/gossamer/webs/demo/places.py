@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from gossamer.webs.demo.dice import Dice
-from gossamer.webs.demo.layout import Layout, make_layout
+from gossamer.webs.demo.layout import Layout, make_layout, statics
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import WWW, Site, SiteNames
 from gossamer.webs.demo.sites import make_sites
@@ -42,10 +42,22 @@ class Places(Shape):
             found = self._layouts[site] = self._make_layout(self.all_sites[site])
         return found
 
+    @cached_property
+    def _statics(self) -> dict[int, list[int]]:
+        return {}
+
+    def statics(self, site: int) -> list[int]:
+        """Pages that any page of the site may link to, on a national Web, by level."""
+        found = self._statics.get(site)
+        if found is None:
+            found = self._statics[site] = statics(self.layout(site), self.all_sites[site].pages)
+        return found
+
     def _make_layout(self, site: Site) -> Layout:
         """A mirror has the layout of its original, but redirects to itself where the original does."""
         if site.ties.mirror_of < 0:
-            return make_layout(self, site, [s for s in self.linked_sites if s.number != site.number])
+            others = [] if self.national else [s for s in self.linked_sites if s.number != site.number]
+            return make_layout(self, site, others)
         original = self.layout(site.ties.mirror_of)
         leads_to = {
             n: (site.number if to == site.ties.mirror_of else to, there) for n, (to, there) in original.leads_to.items()
@@ -59,6 +71,8 @@ class Places(Shape):
     def promised(self, site: int) -> list[Site]:
         """Sites that the home page of this site links to: every linked site gets a link, and every linking site gives
         one."""
+        if self.national:
+            return [self.all_sites[n] for n in self.all_sites[site].ties.promised]
         givers = [s.number for s in self.all_sites if s.ties.linking and s.ties.mirror_of < 0]
         found = []
         for n in range(max(len(givers), len(self.linked_sites))):

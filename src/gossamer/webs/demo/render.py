@@ -14,6 +14,7 @@ from math import exp
 from statistics import NormalDist
 from typing import Final, NamedTuple
 
+from gossamer.webs.demo import national
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.languages import LANGUAGES
 from gossamer.webs.demo.layout import UrlKind
@@ -96,7 +97,9 @@ def render(web: Places, site: Site, number: int, edition: Edition = UNCHANGING) 
     folder = own[: own.rindex("/", 0, (own + "?").index("?")) + 1]
     shout = dice.chance(0.1) and not site.features.session
     anchors = [_anchor(site, link, style, folder, session, shout) for link in all_links]
-    return _fill(web, site, dice, _encoded(site, head + "".join(anchors) + _own(web, site, edition)), edition)
+    return _fill(
+        web, site, dice, _encoded(site, head + "".join(anchors) + _own(web, site, edition)), edition, len(all_links)
+    )
 
 
 def _own(web: Places, site: Site, edition: Edition) -> str:
@@ -214,11 +217,13 @@ def _written(site: Site, target: str, style: str, folder: str, session: str) -> 
     return target
 
 
-def _fill(web: Places, site: Site, dice: Dice, own: bytes, edition: Edition, plain: bool = False) -> Body:
+def _fill(
+    web: Places, site: Site, dice: Dice, own: bytes, edition: Edition, links: int = 0, plain: bool = False
+) -> Body:
     """Adds text until the page has its size; at least one piece, so that it does not count as empty. The first piece
     and half of the others are the edition's own."""
     pool, other = sections(web.seed, *_text_of(site), plain), Dice(*edition.key, "text")
-    length, wanted = len(own), size(dice, web.heavy)
+    length, wanted = len(own), national.length(dice, links) if web.national else size(dice, web.heavy)
     pieces = [BodyPiece.make(own)]
     while length < wanted or len(pieces) < 2:
         usual = dice.pick(pool)

@@ -34,6 +34,11 @@ class Shape:
     descriptions: float = 0.4
     heavy: bool = False
     """Page sizes as in the HTTP Archive: half of them above 35 KB, a tenth above 152 KB."""
+    national: bool = False
+    """The distributions of the Web of Chile (see `national`, which has the options that go with it)."""
+    now: int = 1_767_225_600
+    """Seconds since 1970: the time from which ages of pages are counted (1 January 2026), so that a seed always makes
+    the same Web."""
     counted: bool = True
     """Links to images, files, other domains and schemes."""
     retry_after: int = 1

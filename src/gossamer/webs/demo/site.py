@@ -89,6 +89,8 @@ class Ties:
     """Another site repeats it, so its internal links are written as paths."""
     mirror_of: int = -1
     """The number of the site that it repeats; -1: none."""
+    promised: tuple[int, ...] = ()
+    """Sites that its home page links to, and other pages may, on a national Web."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from itertools import islice
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
+from gossamer.webs.demo import national
 from gossamer.webs.demo.dice import Dice
 from gossamer.webs.demo.shape import Shape
 from gossamer.webs.demo.site import DOMAIN, Charset, Declared, Down, Http, Robots, Site, SiteNames, Ties, Timing
@@ -122,11 +123,21 @@ def make_sites(shape: Shape) -> list[Site]:
         return [
             Site(n, names[n], places[n], share + (n < rest), "en", UTF_8, Robots.MISSING) for n in range(shape.sites)
         ]
-    pages = dice.shuffled(sizes(shape.sites, shape.pages, shape.largest))
+    shares = national.sizes if shape.national else sizes
+    pages = dice.shuffled(shares(shape.sites, shape.pages, shape.largest))
     plain = [_plain(dice, n, names[n], places[n], pages[n]) for n in range(shape.sites)]
-    usual = name(shape, _connect(dice, distinguish(shape, plain)))
+    if shape.national:
+        plain = _speaking_by_size(plain)
+        usual = name(shape, national.connected(shape.seed, distinguish(shape, plain)))
+    else:
+        usual = name(shape, _connect(dice, distinguish(shape, plain)))
     below = [_down(n, names[n], places[n], n - shape.sites < min(shape.down, most)) for n in range(shape.sites, count)]
     return [*(_listing(usual) if shape.speed else usual), *below, *mirrors(usual, count, places[count:])]
+
+
+def _speaking_by_size(sites: list[Site]) -> list[Site]:
+    english = national.in_english(sites)
+    return [_speaking("en", UTF_8)(s) if s.number in english else _speaking("es", s.charset)(s) for s in sites]
 
 
 def _listing(sites: list[Site]) -> list[Site]:
@@ -199,7 +210,8 @@ def distinguish(shape: Shape, sites: list[Site]) -> list[Site]:
     rest = iter(_typical_first(small))
     for kind, gifts in _GIVEN:
         _give(shape, rest, min(getattr(shape, kind), most_of(shape, 20)), out, *gifts)
-    order = Dice(shape.seed, "languages").shuffled([s for s in out if s.pages >= 4 and s.readable])
+    most = national.LARGE if shape.national else shape.pages
+    order = Dice(shape.seed, "languages").shuffled([s for s in out if 4 <= s.pages <= most and s.readable])
     _give(shape, iter(order), shape.languages, out, *(_speaking(name, of) for name, of in FOREIGN))
     moods = iter(Dice(shape.seed, "moods").shuffled([s for s in out if s.pages >= 4 and _has_no_part(s)]))
     for kind in ("moody", "changing", "failing"):
