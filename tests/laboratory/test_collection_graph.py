@@ -17,10 +17,12 @@ from gossamer.base.model import Outcome
 from gossamer.collection import lock
 from gossamer.collection.layout import SETTINGS, shard_folder
 from gossamer.config import Settings, dump
+from gossamer.laboratory import collection_graph
 from gossamer.laboratory.analyse import analyse, analyse_collection, summary
 from gossamer.laboratory.collection_graph import collected, known_urls, open_graph
 from gossamer.laboratory.graphs.make import make
 from gossamer.laboratory.graphs.webgraph import save
+from gossamer.manager.scores.graph import CollectionGraph, graph_of
 from gossamer.read.explain.page import explain_page
 from gossamer.webs.simulated import Reply
 from tests.read.sql.test_sql import ask
@@ -75,6 +77,23 @@ def test_with_known_pages_the_graph_has_all(folder: Path) -> None:
     assert named(folder, known=True) == {(p, t) for p, of in LINKS.items() for t in of}
     known = collected(folder, known=True)
     assert (known.page == np.arange(known.graph.pages)).all()
+
+
+def test_a_segment_that_is_sealed_meanwhile_is_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    place = tmp_path / "crawl"
+    world = World(place, web, ("manager.weights={opic=1.0, pagerank=1.0, linkrank=1.0}",))
+    world.run(["http://a.example/"], pages=2)
+    before = collected(place).page.tolist()
+
+    def and_another_segment(shard: Path) -> CollectionGraph:
+        found = graph_of(shard)
+        world.run(["http://a.example/"])
+        return found
+
+    monkeypatch.setattr(collection_graph, "graph_of", and_another_segment)
+    assert collected(place).page.tolist() == before
+    monkeypatch.undo()
+    assert len(collected(place).page) > len(before)
 
 
 def test_graph_files_and_collections_are_opened(folder: Path, tmp_path: Path) -> None:

@@ -86,7 +86,7 @@ def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected
     place = shard_folder(folder, shard)
     whole = graph_of(place)
     links = held(whole.graph)
-    received, fetched, first = _pages(place, len(whole.site))
+    received, fetched, first = _pages(place, whole.contents, len(whole.site))
     require_links(folder, len(links.targets))
     kept = np.flatnonzero(fetched | known).astype(np.uint32)
     if not len(kept):
@@ -96,7 +96,7 @@ def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected
     start = np.flatnonzero(first[kept]).astype(np.uint32) if first[kept].any() else np.zeros(1, np.uint32)
     site = np.unique(whole.site[kept], return_inverse=True)[1].astype(np.uint32)
     graph = WebGraph(_restricted(links, kept), site, size, start, folder.resolve().name)
-    return Collected(graph, kept, folder, whole.shard)
+    return Collected(graph, kept, folder, whole.contents.meta.shard)
 
 
 def require_links(folder: Path, links: int) -> None:
@@ -107,10 +107,9 @@ def require_links(folder: Path, links: int) -> None:
         )
 
 
-def _pages(shard: Path, pages: int) -> tuple[I64, Bools, Bools]:
+def _pages(shard: Path, contents: manifest.Contents, pages: int) -> tuple[I64, Bools, Bools]:
     """By page: bytes of its last answer, whether it was fetched, whether it was found on no page."""
     received, fetched, first, at = np.zeros(pages, np.int64), np.zeros(pages, np.bool_), np.zeros(pages, np.bool_), 0
-    contents = manifest.read(shard)
     form = Page(contents.meta.shard)
     for _, line in sorted(contents.segments.items()):
         table = read_table(shard, "pages", line, ("flags", "source"))

@@ -31,13 +31,15 @@ h2 { border-top: 1px solid var(--line); padding-top: 1.5rem; margin-top: 2.5rem;
 nav ul { columns: 2; }
 .table { overflow-x: auto; }
 table { border-collapse: collapse; margin: 1rem 0; font-variant-numeric: tabular-nums; overflow-wrap: normal; }
-caption { text-align: left; font-weight: 600; padding-bottom: .3rem; width: max-content; max-width: 50rem; }
+caption { text-align: left; font-weight: 600; padding-bottom: .3rem; width: max-content;
+  max-width: min(50rem, calc(100vw - 4rem)); }
 td.paper, th.paper { text-align: right; color: var(--faint); }
 th, td { padding: .15rem .8rem .15rem 0; text-align: left; border-bottom: 1px solid var(--line); vertical-align: top; }
 td[style] { min-width: 6rem;
   background: linear-gradient(to right, var(--bar-colour) var(--bar), transparent var(--bar)); }
 .n { text-align: right; }
-figure { margin: 1rem 0; } img { max-width: 100%; }
+figure { margin: 1rem 0; overflow-x: auto; } img { max-width: 100%; }
+@media screen and (max-width: 40rem) { img { max-width: none; width: 38rem; } }
 .about, figcaption { color: var(--faint); font-size: .9rem; }
 li.yes::marker { content: "✓ "; color: #1a9850; } li.no::marker { content: "✗ "; color: #d73027; }
 li.other::marker { content: "· "; }

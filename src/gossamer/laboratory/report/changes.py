@@ -7,6 +7,7 @@ from math import isnan
 from gossamer.laboratory.findings.finding import Column, Table
 from gossamer.laboratory.report.data import Data
 from gossamer.laboratory.report.parts import Fact, Section, Shares, absent
+from gossamer.read.sql.clocks import clocks
 from gossamer.read.sql.dynamics import PUBLISHED, Survival, dynamics
 
 _ONCE = (
@@ -38,6 +39,7 @@ def changes(data: Data) -> Section:
         facts,
         shares=(Shares("change-intervals", "Mean change interval of pages", "pages", pages),),
         tables=(
+            _hours(data),
             Table(
                 "changes-published",
                 "Results of others (table 2.1)",
@@ -46,6 +48,14 @@ def changes(data: Data) -> Section:
             ),
         ),
     )
+
+
+def _hours(data: Data) -> Table:
+    """Sites whose pages change at certain hours (2.1.2)."""
+    names = data.site_names
+    rows = tuple((names[each.site], str(each), each.visits) for each in clocks(data.database))
+    columns = (Column("site"), Column("pages change"), Column("comparisons"))
+    return Table("changes-hours", "Sites whose pages change at certain hours (thesis 2.1.2)", columns, rows)
 
 
 def _of(what: str, found: Survival) -> tuple[Fact, Fact]:

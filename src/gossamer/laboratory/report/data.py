@@ -13,7 +13,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -33,9 +33,10 @@ from gossamer.rank.graph import Csr, crossings, csr
 from gossamer.rank.hits import HubsAndAuthorities, hubs_and_authorities
 from gossamer.rank.pagerank import EXACT, Ranks, pagerank
 from gossamer.read.sql.database import Database, Row
-from gossamer.read.sql.sources import Sources, find
+from gossamer.read.sql.sources import Sources, find, whole
 
 MEMORY: Final = "1GB"
+_READ: Final = ("pages", "visits", "links", "sites", "counts", "origins", "events", "verdicts")
 LOCAL: Final = (1 << SHARD_SHIFT) - 1
 """The bits of the number of a page that are its number in the shard."""
 NEVER: Final = 1 << 40
@@ -216,7 +217,7 @@ def _filled(column: Any) -> Array:
 @contextmanager
 def reading(folder: Path, unchecked: bool = False) -> Iterator[Data]:
     """Opens a collection, also while a crawl runs."""
-    sources, damaged = _whole(find(folder, unchecked=unchecked))
+    sources, damaged = whole(find(folder, unchecked=unchecked), _READ)
     settings = config.load(folder / SETTINGS)
     with tempfile.TemporaryDirectory(prefix="gossamer-report-") as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))
@@ -224,20 +225,6 @@ def reading(folder: Path, unchecked: bool = False) -> Iterator[Data]:
             yield Data(sources, settings, database, damaged)
         finally:
             database.connection.close()
-
-
-def _whole(sources: Sources) -> tuple[Sources, list[str]]:
-    """The sources without segments that have a damaged or missing file, and what is wrong with these."""
-    bad: dict[int, str] = {}
-    for name in ("pages", "visits", "links", "sites", "counts", "origins", "events", "verdicts"):
-        for file in sources.table(name):
-            try:
-                sources.checked.require(file.path, file.bytes, file.checksum)
-            except GossamerError as error:
-                bad.setdefault(file.segment, str(error))
-    kept = {number: line for number, line in sources.contents.segments.items() if number not in bad}
-    damaged = [f"Segment {number} is left out: {fault}" for number, fault in sorted(bad.items())]
-    return replace(sources, contents=replace(sources.contents, segments=kept)), damaged
 
 
 def quantiles(sample: F64 | I64 | U32) -> tuple[float, ...]:

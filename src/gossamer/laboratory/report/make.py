@@ -16,7 +16,7 @@ from gossamer.base.escape import for_file, for_json
 from gossamer.laboratory.findings import folder as target
 from gossamer.laboratory.findings import page, plot, table
 from gossamer.laboratory.findings.finding import Finding, as_json
-from gossamer.laboratory.report import changes, links, pages, servers, sites
+from gossamer.laboratory.report import changes, grown, links, pages, servers, sites
 from gossamer.laboratory.report.data import Data, reading
 from gossamer.laboratory.report.parts import Section, absent
 from gossamer.laboratory.report.present import Of, present
@@ -46,6 +46,7 @@ SECTIONS: Final[dict[str, Kind]] = {
     "technology": Kind("Technology of dynamic pages", "thesis 8.3.6", pages.technology),
     "files": Kind("Documents, images and other files", "thesis 8.3.7 to 8.3.10", pages.files),
     "sites": Kind("Sites", "thesis 8.4", sites.by_site),
+    "growth": Kind("Growth of sites", "thesis 2.1.2", grown.of_sites),
     "links": Kind("Links", "thesis 8.5.1", links.degrees),
     "scores": Kind("Link scores", "thesis 8.5.2 and 5.17", links.scores),
     "domains": Kind("Links to other domains", "thesis 8.5.3", links.domains),

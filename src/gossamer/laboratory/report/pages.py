@@ -273,6 +273,6 @@ def files(data: Data) -> Section:
         total[_FILES[kind][0]] += int(number)
     return Section(
         f"{sum(total.values()):,} links of fetched pages to files that are counted, not fetched; a link that stands on "
-        "many pages counts as often",
+        "many pages counts as often, and how often the same file is linked is not recorded",
         shares=(Shares("files", "Links to other files", "links", total), *made),
     )

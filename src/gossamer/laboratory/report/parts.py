@@ -68,6 +68,19 @@ class Distribution:
 
 
 @dataclass(frozen=True, slots=True)
+class Named:
+    """A number or a word for each thing, by its name: collections side by side are compared thing by thing."""
+
+    name: str
+    title: str
+    what: str
+    """What the things are, in the plural."""
+    rows: Mapping[str, float | str]
+    kinds: tuple[str, ...] = ()
+    """All words, in the order to show."""
+
+
+@dataclass(frozen=True, slots=True)
 class Section:
     """A section of the report, for one collection."""
 
@@ -80,6 +93,8 @@ class Section:
     """Plots that show no distribution."""
     tables: tuple[Table, ...] = ()
     """Lists, such as the sites with the most links."""
+    named: tuple[Named, ...] = ()
+    """What is shown only beside another collection."""
     parts: Mapping[str, float] | None = None
     """Shares of the parts of the bow-tie, to be drawn."""
     missing: str = ""

@@ -17,6 +17,7 @@ from gossamer.base.arrays import F64
 from gossamer.laboratory.findings.finding import Cell, Column, Finding, Plot, Sentence, Series, Table
 from gossamer.laboratory.report.bowtie import drawn
 from gossamer.laboratory.report.fits import DOUBTFUL, fit
+from gossamer.laboratory.report.paired import compared
 from gossamer.laboratory.report.parts import Distribution, Fact, Section, Shares
 
 _ROWS: Final = 24
@@ -50,6 +51,10 @@ def present(name: str, title: str, source: str, sections: Sequence[Of], notes: S
     for same in _aligned(there, "plots"):
         plots.append(_overlaid(same))
         tables += _points(same, alone)
+    for same in _aligned(there, "named"):
+        for other, thing in same[1:]:
+            found = compared(same[0][0], same[0][1], other, thing)
+            tables, plots, said = [*tables, *found[0]], [*plots, *found[1]], [*said, *found[2]]
     tables += [_named(each.name, table, alone) for each in there for table in each.section.tables]
     drawings = [
         drawn("bow-tie" if alone else f"bow-tie-{number}", "The bow-tie" if alone else f"The bow-tie of {each.name}",

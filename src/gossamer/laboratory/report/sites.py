@@ -8,14 +8,14 @@ import numpy as np
 
 from gossamer.base.arrays import F64, I64
 from gossamer.laboratory.findings.finding import Column, Plot, Series, Table
-from gossamer.laboratory.report.data import Data
+from gossamer.laboratory.report.data import Data, SiteGraph
 from gossamer.laboratory.report.fits import Law
 from gossamer.laboratory.report.pages import NOTHING, YEAR
-from gossamer.laboratory.report.parts import Fact, Section, Shares, absent, distribution, share
+from gossamer.laboratory.report.parts import Fact, Named, Section, Shares, absent, distribution, share
 from gossamer.rank.names import PARTS
 
 _TOP: Final = 25
-_CHILEAN: Final = {
+CHILEAN: Final = {
     "main_norm": 0.0289,
     "main_main": 0.0316,
     "main_in": 0.0120,
@@ -131,7 +131,7 @@ def graph(data: Data) -> Section:
                 "Parts of the bow-tie (figures 8.22 and 8.27)",
                 "sites",
                 found.parts.counts(),
-                _CHILEAN,
+                CHILEAN,
             ),
         ),
         distributions=(
@@ -162,8 +162,15 @@ def graph(data: Data) -> Section:
             ),
         ),
         tables=(_most_linked(data), _meanings()),
+        named=(Named("site-moves", "Parts of the bow-tie (8.6.5)", "sites", _where(found), tuple(PARTS)),),
         parts={name: number / sites for name, number in found.parts.counts().items()},
     )
+
+
+def _where(found: SiteGraph) -> dict[str, str]:
+    """The part of each site."""
+    words = list(PARTS)
+    return {name: words[part] for name, part in zip(found.names, found.parts.part.tolist(), strict=True)}
 
 
 def _most_linked(data: Data) -> Table:

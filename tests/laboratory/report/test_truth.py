@@ -1,0 +1,149 @@
+"""The report of a crawl of the demonstration Web says what the Web knows of itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+
+import networkx as nx
+import pytest
+
+from gossamer.base.model import Outcome
+from gossamer.laboratory.findings.finding import Finding
+from gossamer.laboratory.report import make
+from gossamer.webs.demo import DemoWeb, UrlKind
+from gossamer.webs.demo.links import FOLLOWED, links
+from gossamer.webs.demo.national import SHAPE
+from tests.laboratory.report.test_report import facts, rows
+from tests.support.crawling import LIGHT, serve
+
+WEBS = {
+    "usual": DemoWeb(
+        sites=24,
+        pages=500,
+        busy=0,
+        torn=0,
+        mirrors=0,
+        soft=0,
+        calendars=0,
+        sessions=0,
+        errors=0,
+        slow=0,
+        delays=0,
+        sitemaps=0,
+    ),
+    "national": DemoWeb(**(SHAPE | {"sites": 60, "pages": 600, "errors": 0})),
+}
+FETCHED = {frozenset({Outcome.OK}), frozenset({Outcome.OK, Outcome.DUPLICATE})}
+
+
+@dataclass
+class Known:
+    """What the Web knows, over the pages that a complete crawl fetches."""
+
+    web: DemoWeb
+
+    def __post_init__(self) -> None:
+        web, reachable = self.web, self.web.reachable()
+        self.truths = web.truth()
+        self.pages = {url: e for url, e in reachable.items() if e.outcomes in FETCHED}
+        redirects = {url for url, e in reachable.items() if e.kind is UrlKind.REDIRECT and e.outcomes}
+        first = {e.same_as: url for url, e in reversed(self.pages.items()) if e.same_as}
+        self.out = {url: self._targets(url, first.get(e.same_as or "", url)) for url, e in self.pages.items()}
+        self.out |= {url: {str(self.truths[url].leads_to)} for url in redirects}
+        self.whole = nx.DiGraph([(a, b) for a, of in self.out.items() for b in of if b in self.out and a != b])
+        self.whole.add_nodes_from(self.out)
+
+    def _targets(self, url: str, first: str) -> set[str]:
+        """The pages that a page links to. Duplicates have the same links, which count once."""
+        truth = self.truths[url]
+        site = self.web.all_sites[truth.site]
+        if url != first:
+            return set()
+        found = (link for link in links(self.web, site, truth.number) if link.role in FOLLOWED and link.site >= 0)
+        return {self.web.url(link.site, link.number) for link in found}
+
+    def site(self, url: str) -> int:
+        return self.truths[url].site
+
+    def depths(self) -> Counter[int]:
+        """Clicks inside the site, from a home page or from a page that another site links to; a redirect is none."""
+        entered = {b for a, b in self.whole.edges if self.site(a) != self.site(b)}
+        best = dict.fromkeys(entered | {s.home for s in self.web.all_sites if s.home in self.out}, 0)
+        todo = list(best)
+        for url in todo:
+            step = url in self.pages
+            for target in self.whole[url]:
+                if self.site(target) == self.site(url) and best.get(target, 99) > best[url] + step:
+                    best[target] = best[url] + step
+                    todo.append(target)
+        return Counter(best[url] for url in self.pages)
+
+    def sites(self) -> nx.DiGraph:
+        graph = nx.DiGraph()
+        graph.add_nodes_from({self.site(url) for url in self.pages})
+        ends = ((self.site(a), self.site(b)) for a, b in self.whole.edges)
+        graph.add_edges_from((a, b) for a, b in ends if a != b and a in graph and b in graph)
+        return graph
+
+    def copies(self) -> int:
+        groups = Counter(e.same_as for e in self.pages.values() if e.same_as)
+        return sum(number - 1 for number in groups.values())
+
+
+Crawled = tuple[Known, dict[str, Finding]]
+
+
+@pytest.fixture(scope="module", params=WEBS)
+def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
+    place: Path = tmp_path_factory.mktemp(request.param)
+    with serve(WEBS[request.param], place) as served:
+        arguments = [word for setting in LIGHT for word in ("--set", setting)]
+        assert served.crawl(place / "crawl", *arguments).code == 0
+        web = served.web
+    sections = ["summary", "depth", "languages", "links", "site-graph", "sites"]
+    return Known(web), {each.name: each for each in make.report([place / "crawl"], sections)}
+
+
+def test_the_summary_is_that_of_the_web(crawled: Crawled) -> None:
+    known, found = crawled
+    said = facts(found["summary"])
+    dynamic = sum("?" in url for url in known.pages)
+    assert said["pages fetched"] == len(known.pages) > 300
+    assert said["dynamic pages"] == dynamic > 50
+    assert said["static pages"] == len(known.pages) - dynamic
+    assert said["duplicates"] == known.copies() > 5
+    assert said["unique pages"] == len(known.pages) - known.copies()
+    assert said["sites with a fetched page"] == len({known.site(url) for url in known.pages})
+
+
+def test_depths_are_those_of_the_web(crawled: Crawled) -> None:
+    known, found = crawled
+    assert rows(found["depth"], "depth-numbers") == {str(k): v for k, v in known.depths().items()}
+
+
+def test_languages_are_those_of_the_web(crawled: Crawled) -> None:
+    known, found = crawled
+    assert rows(found["languages"], "languages") == Counter(known.truths[url].language for url in known.pages)
+
+
+def test_degrees_are_those_of_the_web(crawled: Crawled) -> None:
+    known, found = crawled
+    into = Counter(known.whole.in_degree(url) for url in known.pages)
+    (plot,) = (each for each in found["links"].plots if each.name == "in-degree")
+    assert dict(zip(plot.series[0].x, plot.series[0].y, strict=True)) == {k: v for k, v in into.items() if k}
+    inner = sum(b in known.pages for a in known.pages for b in known.whole[a])
+    assert inner > 1000
+
+
+def test_components_and_pages_of_sites_are_those_of_the_web(crawled: Crawled) -> None:
+    known, found = crawled
+    graph, said = known.sites(), facts(found["site-graph"])
+    assert said["links between sites"] == graph.number_of_edges() > 5
+    linked = graph.subgraph(n for n in graph if graph.degree(n))
+    sizes = Counter(len(each) for each in nx.strongly_connected_components(linked))
+    assert rows(found["site-graph"], "site-components-numbers") == {str(k): v for k, v in sizes.items()}
+    count = Counter(known.site(url) for url in known.pages)
+    assert facts(found["sites"])["sites of one page"] == sum(n == 1 for n in count.values()) / len(count)
+    assert facts(found["sites"])["pages a site, mean"] == pytest.approx(len(known.pages) / len(count))
