@@ -56,6 +56,7 @@ def known_to(older: Path) -> dict[str, float]:
     return dict(zip(known_urls(older, np.arange(len(ranks))), ranks.tolist(), strict=True))
 
 
+@pytest.mark.slow
 def test_a_page_has_its_old_score(older: Path, tmp_path: Path) -> None:
     """It is asked for by it, in a crawl, after a kill and after a stop."""
     world = world_of(tmp_path, list(LINKS), f"manager.policy={POLICY}", f"manager.history={older}")

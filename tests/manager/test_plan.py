@@ -37,6 +37,12 @@ from gossamer.manager.value import GIVEN, Value
 from gossamer.rank.names import share_score, straight_log2
 
 WALL = 1_000_000.0
+# plain numbers: numpy takes 10 µs to read a member of an enum
+PENDING, WAITING, DONE = int(State.PENDING), int(State.WAITING), int(State.DONE)
+ASSIGNED, DYNAMIC = int(PageFlag.ASSIGNED), int(PageFlag.DYNAMIC)
+STATES = [PENDING, PENDING, *map(int, State)]
+OUTCOMES = [*map(int, Outcome), int(Outcome.OK)]
+FETCHED = (int(Outcome.OK), int(Outcome.DUPLICATE), int(Outcome.REDIRECT))
 
 
 def random_columns(random: Random, known: int, sites: int) -> Columns:
@@ -50,12 +56,12 @@ def random_columns(random: Random, known: int, sites: int) -> Columns:
     richest = random.choice([0, 3, 100, 2**60])
     for page in range(known):
         columns.page.origin[page] = int(2 * sites * random.random() ** skew)
-        columns.page.state[page] = random.choice([State.PENDING, State.PENDING, *State])
-        columns.page.flags[page] = random.choice([0, 0, PageFlag.DYNAMIC, PageFlag.ASSIGNED])
+        columns.page.state[page] = random.choice(STATES)
+        columns.page.flags[page] = random.choice([0, 0, DYNAMIC, ASSIGNED])
         columns.page.due[page] = random.choice([0, int(WALL) - 1000, int(WALL), int(WALL) + 1])
         columns.page.depth[page] = random.randrange(6)
-        columns.page.cash[page] = random.randint(0, richest) | GIVEN * int(columns.page.state[page] == State.DONE)
-        columns.page.outcome[page] = random.choice([*Outcome, Outcome.OK])
+        columns.page.cash[page] = random.randint(0, richest) | GIVEN * int(columns.page.state[page] == DONE)
+        columns.page.outcome[page] = random.choice(OUTCOMES)
         columns.page.reason[page] = random.random() < 0.1
         columns.page.merit[page] = random.randrange(64) / 64
         columns.page.boost[page] = random.randrange(4) / 4
@@ -94,11 +100,11 @@ def score(columns: Columns, policy: Strategy, value: Value, page: int, again: bo
     """The formulas of `value` and `profit`, one page at a time, in single precision."""
     of, f = columns.page, np.float32
     depth, cash = int(of.depth[page]), int(of.cash[page]) % GIVEN
-    if policy.code in (BREADTH_FIRST, SHALLOW):
-        return f(-depth * (policy.code == SHALLOW) - 256 * again)
-    if policy.code == MERCATOR and again:
-        return f(LAST)
     age = max(0.0, WALL - float(of.due[page]))
+    if policy.code in (BREADTH_FIRST, SHALLOW, MERCATOR) and again:
+        return f(LAST / (1.0 + age))
+    if policy.code in (BREADTH_FIRST, SHALLOW):
+        return f(-depth * (policy.code == SHALLOW))
     gain = f(1) - f(np.exp(f(-value.gamma / value.change_period * age))) if again else f(1)
     completed = f(of.completed[page] + (columns.ranking[0] if page >= columns.ranking[1] else 0))
     if policy.code == COMPLETED:
@@ -115,7 +121,7 @@ def score(columns: Columns, policy: Strategy, value: Value, page: int, again: bo
         whole = float(straight_log2(np.array([float(n)]))[0])
         quality += f(part["completed"] / whole) * f(straight_log2(np.array([float(completed) * n]))[0])
     quality += part.get("boost", f(0)) * of.boost[page]
-    quality += f(0) if of.flags[page] & PageFlag.DYNAMIC else part.get("static", f(0))
+    quality += f(0) if of.flags[page] & DYNAMIC else part.get("static", f(0))
     quality += part.get("depth", f(0)) / f(1 + depth)
     if "pending" in part:
         pending = columns.site.pending[: columns.site.count]
@@ -133,12 +139,12 @@ def reference(
     may, scores = [], {}
     for page in range(columns.page.count):
         state, due = columns.page.state[page], columns.page.due[page]
-        open_ = state == State.PENDING or (state == State.WAITING and due <= WALL)
-        fetched = columns.page.outcome[page] in (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT)
-        again = state == State.DONE and fetched and not columns.page.reason[page]
+        open_ = state == PENDING or (state == WAITING and due <= WALL)
+        fetched = columns.page.outcome[page] in FETCHED
+        again = state == DONE and fetched and not columns.page.reason[page]
         again = again and value.min_period > 0 and value.gamma > 0 and WALL - due >= value.min_period
         aside = columns.site.refused[site(page)] or columns.site.next[site(page)] > WALL + horizon
-        if (open_ or again) and not columns.page.flags[page] & PageFlag.ASSIGNED and not aside:
+        if (open_ or again) and not columns.page.flags[page] & ASSIGNED and not aside:
             may.append(page)
             scores[page] = score(columns, policy, value, page, again)
     may.sort(key=lambda page: (-scores[page], page))
@@ -257,7 +263,7 @@ def test_the_position_of_a_page_agrees_with_the_plan(policy: Strategy, seed: int
             assert found.site_rank == (of_site.index(page) + 1 if page in everything else 0)
             assert sum(found.parts.values()) == pytest.approx(found.quality, abs=1e-6)
             if page in everything:
-                again = columns.page.state[page] == State.DONE
+                again = columns.page.state[page] == DONE
                 assert found.score == pytest.approx(float(score(columns, policy, value, page, again)), rel=1e-5)
 
 

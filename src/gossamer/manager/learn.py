@@ -20,7 +20,8 @@ A redirect counts the consecutive redirects on the path by which its page was fi
 more than `MOST_REDIRECTS` is excluded, with the greatest depth; any other path to it is shorter, and opens it. So a
 chain of redirects ends (`a_chain_of_redirects_ends`), though no step of it is a click.
 
-A page that is excluded because links make no pages (`seeder.follow`) is opened by a redirect that leads to it.
+A page that is excluded because links make no pages (`seeder.follow`) is opened by a redirect that leads to it. A page
+that was forgotten stays excluded, whatever happens (`collection/forgetting/`).
 
 `counts` is the account of all known pages: by state, and within a state by the outcome of pages that wait or are done,
 by the reason of pages that are excluded. Invariants, each a property test of the same name: known is pending and
@@ -50,6 +51,7 @@ _DONE, _EXCLUDED = int(State.DONE), int(State.EXCLUDED)
 _DEPTH, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
 _OK: Final[int] = np.uint8(Outcome.OK)  # type: ignore[assignment]
 _UNLISTED, _NOT_MODIFIED = int(Reason.UNLISTED), int(Outcome.NOT_MODIFIED)
+_FORGOTTEN: Final = int(Reason.FORGOTTEN)
 _OPEN: Final[int] = np.uint8(State.PENDING)  # type: ignore[assignment]
 _NO_REASON: Final[int] = np.uint8(0)  # type: ignore[assignment]
 _LONGEST: Final = float(LONGEST_PAUSE)
@@ -145,7 +147,7 @@ def _learn(
         if page == _NONE:
             continue
         pages.flags[page] &= _NOT_ASSIGNED
-        if _AS_BEFORE[outcome]:
+        if _AS_BEFORE[outcome] or (pages.state[page] == _EXCLUDED and pages.reason[page] == _FORGOTTEN):
             continue
         after = _AFTER[outcome] if _AFTER[outcome] >= 0 else retry
         most = _TRIES[outcome] if _TRIES[outcome] >= 0 else tries
@@ -248,6 +250,8 @@ def _judge(pages: PageArrays, counts: I64, verdicts: Records) -> None:
         verdict = verdicts[i]
         page, state = verdict.page, verdict.state
         by_robots = verdict.judged & _BY_ROBOTS != 0
+        if pages.state[page] == _EXCLUDED and pages.reason[page] == _FORGOTTEN:
+            continue
         _mark(pages, page, verdict.judged)
         old = pages.state[page]
         if verdict.judged & _AGAIN:

@@ -36,8 +36,8 @@ from gossamer.desk.columns import Columns
 from gossamer.manager.policies import PageArrays, pages_of
 from gossamer.manager.profit import CLOSED, appraise
 from gossamer.manager.slices import by_site
-from gossamer.manager.steer import AT_LAST, SAMPLE, Steering, columns_of, sampled, scale_of
-from gossamer.manager.strategies import Strategy
+from gossamer.manager.steer import SAMPLE, Steering, columns_of, sampled, scale_of
+from gossamer.manager.strategies import AT_LAST, Strategy
 from gossamer.manager.value import Terms, Value, terms_of
 
 _LOW, _NEVER = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFFFFFFFF)

@@ -4,9 +4,14 @@ The next plan is begun when something has changed and the sites left in the curr
 connections busy, or pages were wanted (`wanted.py`), but not sooner than ten times the last plan's duration after it
 (BUbiNG's rule for its sieve; five times, for wanted pages). The duration of the first plan of a process does not
 count: it may include compiling the kernels. When fewer requests are in flight than `harvester.least_connections`, the
-current plan ends even if its sites have work left, and sooner: after five times its duration (4.4). If all sites that
-have pages have work already, a plan is made once per `RENEW`. A new plan replaces the old plan: pages that were not
-requested go back, and nothing is counted against them.
+current plan ends even if its sites have work left, and sooner: after five times its duration (4.4). A new plan replaces
+the old plan: pages that were not requested go back, and nothing is counted against them.
+
+A crawl is *settled* while another plan would fill no connection: all of them have work, or else all sites that could be
+asked, soon or at all. In the latter case a plan is made once per `RENEW`, for a better order. The loop is not woken for
+it: it begins and is taken over in turns that come anyway. Whether the crawl is settled is looked at in every tick.
+
+Invariant, a property test of the same name: a site is planned before it may be asked.
 """
 
 from __future__ import annotations
@@ -37,9 +42,12 @@ from gossamer.manager.wanted import Wanted, put_first
 
 PAUSE: Final = 0.25
 """Minimum seconds between plans."""
+EARLY: Final = 0.2 * PAUSE
+"""A turn that comes so many seconds before its time may begin a plan: the loop is not woken again for it."""
 RENEW: Final = 1.0
-"""Minimum seconds between plans while no site has pages but those that have work already: such a plan fills no
-connection, it only brings a better order."""
+"""Minimum seconds between plans of a settled crawl."""
+SOON: Final = 2 * RENEW
+"""A site that may not be asked for so many seconds needs no plan yet: the next one is made in time."""
 AT_ONCE: Final = 20_000
 """Maximum number of pages judged at a time."""
 
@@ -82,8 +90,8 @@ class Planner:
         self._wanted, self._from = Wanted(), (0.0, 0.0)
         """Monotonic times before which no plan is begun: usually, and while few requests are in flight."""
         self._renewed = -np.inf
-        self._declined = False
-        """What has changed so far is not worth a plan before `RENEW` has passed."""
+        self._settled = False
+        """As of the last look. The end of a plan that is being made wakes nobody then."""
         self.stale = True
         """Something has changed since the last plan was begun."""
         self._history = read_history(store.shard)
@@ -96,7 +104,7 @@ class Planner:
 
     def outdate(self) -> None:
         """Notes that something has changed: a new plan may be worthwhile."""
-        self.stale, self._declined = True, False
+        self.stale = True
 
     @property
     def idle(self) -> bool:
@@ -104,37 +112,53 @@ class Planner:
         return self._running is None and not self.stale
 
     def next_time(self, in_flight: int, wait: bool = False) -> float:
-        """Monotonic time from which a plan may be begun, if anything has changed. While one is being made: inf, since
-        its end rings; -inf if the next turn will `wait` for it."""
+        """Monotonic time until which the loop may sleep: then a plan may be begun, if anything has changed, or is taken
+        over. inf while one is being made whose end rings; -inf if the next turn will `wait` for it."""
         if self._running is not None:
-            return -np.inf if wait else np.inf
-        if self._wanted.pressing:
-            return self._from[True]
-        return max(self._from[self._few(in_flight)], self._renewed + RENEW if self._declined else -np.inf)
+            taken = self._renewed + PAUSE if self._settled else np.inf
+            return -np.inf if wait else taken
+        first = self._first(in_flight)
+        return max(first, self._renewed + RENEW + PAUSE) if self._settled and not self._wanted.pressing else first
+
+    def _first(self, in_flight: int) -> float:
+        """Monotonic time before which no plan is begun."""
+        return self._from[self._wanted.pressing or self._few(in_flight)]
 
     def begin(self, now: float, wall: float, busy_sites: Callable[[float], int], in_flight: int) -> None:
         """Begins a plan, if one is due."""
-        if self._running is not None or not self.stale:
-            return
-        if now < self.next_time(in_flight):
+        if self._running is not None or not self.stale or now < self._first(in_flight) - EARLY:
             return
         self._from = now + PAUSE, now + PAUSE
+        pressing, connections = self._wanted.pressing, self._desk.settings.harvester.connections
         busy = busy_sites(now + self._horizon)
-        pressing = self._wanted.pressing
-        if not pressing and not self._few(in_flight) and busy >= self._desk.settings.harvester.connections:
+        if not pressing and not self._few(in_flight) and busy >= connections:
+            self._settled = True
             return
-        self._declined = not pressing and now < self._renewed + RENEW and self._open_sites(wall) <= busy
-        if not self._declined:
-            self.stale = False
-            self._renewed = now
-            self._steer()
-            wanted = self._wanted.now(self._desk.columns, wall + self._horizon)
-            self._running = self._thread.submit(self._make, wall, wanted)
-            self._running.add_done_callback(lambda _: self._ring())
+        all_busy = self._open_sites(wall + SOON) <= busy_sites(now + SOON)
+        all_busy = all_busy or self._open_sites(wall + self._horizon) <= busy
+        self._settled = not pressing and all_busy
+        if self._settled and now < self._renewed + RENEW:
+            return
+        self.stale = False
+        self._renewed = now
+        self._steer()
+        wanted = self._wanted.now(self._desk.columns, wall + self._horizon)
+        self._running = self._thread.submit(self._make, wall, wanted)
+        if not self._settled:
+            self._wake_at_its_end()
+
+    def _wake_at_its_end(self) -> None:
+        assert self._running is not None
+        self._settled = False
+        self._running.add_done_callback(lambda _: self._ring())
 
     def take(self, now: float, wait: bool = False) -> tuple[Plan, list[Verdict]] | None:
         """Takes a finished plan, with verdicts on pages that became known before the robots rules of their origins."""
-        if self._running is None or not (wait or self._running.done()):
+        if self._running is None:
+            return None
+        if not (wait or self._running.done()):
+            if self._settled:  # it takes longer than a turn
+                self._wake_at_its_end()
             return None
         plan, past, unjudged = self._running.result()
         self._running = None
@@ -160,11 +184,11 @@ class Planner:
     def close(self) -> None:
         self._thread.shutdown(wait=True)
 
-    def _open_sites(self, wall: float) -> int:
-        """Number of sites that have pending pages and are not suspended."""
+    def _open_sites(self, until: float) -> int:
+        """Number of sites that have pending pages and may be asked before `until`."""
         site = self._desk.columns.site
         used = slice(0, site.count)
-        suspended = is_suspended(site.refused[used], site.next[used], wall + self._horizon)
+        suspended = is_suspended(site.refused[used], site.next[used], until)
         return int(np.count_nonzero((site.pending[used] > 0) & ~suspended))
 
     def _few(self, in_flight: int) -> bool:

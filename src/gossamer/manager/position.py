@@ -263,12 +263,10 @@ class _Chunk:
 
     def scores(self) -> F32:
         terms, again = self.terms, self._again(_NO_FLAGS)
-        if terms.code in (strategies.BREADTH_FIRST, strategies.SHALLOW):
-            depth = self._column("depth") * np.float32(terms.code == strategies.SHALLOW)
-            return -(depth + 256 * again.astype(np.float32))
+        if terms.code in strategies.AT_LAST:
+            age = np.maximum(0.0, terms.wall - self._column("due"))
+            return np.where(again, (strategies.LAST / (1.0 + age)).astype(np.float32), self._by_place())
         worth = self.worth()
-        if terms.code == strategies.MERCATOR:
-            return np.where(again, np.float32(strategies.LAST), worth)
         if not again.any():
             return worth
         if len(terms.again.numbers):
@@ -276,6 +274,13 @@ class _Chunk:
             with np.errstate(over="ignore"):  # beyond all others, as in the kernel
                 return np.where(again, weighed.astype(np.float32), worth)
         return np.where(again, worth * (np.float32(1) - self.kept()), worth)
+
+    def _by_place(self) -> F32:
+        """The scores of pages that were not fetched yet, under these strategies."""
+        if self.terms.code == strategies.MERCATOR:
+            return self.worth()
+        depth = self._column("depth") * np.float32(self.terms.code == strategies.SHALLOW)
+        return -depth.astype(np.float32)
 
     def worth(self) -> F32:
         """The scores that the pages would have if none was fetched before."""

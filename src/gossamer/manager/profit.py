@@ -10,9 +10,9 @@ Scores by policy. The plan takes the largest first; equal scores are ordered by 
     completed        its completed PageRank          the same, times (1 - f^gamma)
     partial          its merit, or its cash
     random           a hash of its number
-    breadth-first    0                               after all others
-    shallow-first    -depth                          after all others, by depth
-    mercator         minus its time in the queue     after all others
+    breadth-first    0                               after all others, the oldest copy first
+    shallow-first    -depth                          the same
+    mercator         minus its time in the queue     the same
 
 In a continuous crawl a page to be fetched again has, in place of the factor (1 - f^gamma), its number by the policy of
 re-visits, on the scale that `revisits/scale.py` explains.
@@ -79,12 +79,11 @@ def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, 
         merit = pages.completed[first:end] if terms.code == strategies.COMPLETED else pages.merit[first:end]
         for i in range(count):
             scores[i] = simple_score(terms.code, first + i, depth[i], cash[i], merit[i], pages.ranking)
-    if terms.code == strategies.BREADTH_FIRST or terms.code == strategies.SHALLOW:
+    if terms.code == strategies.BREADTH_FIRST or terms.code == strategies.SHALLOW or terms.code == strategies.MERCATOR:
+        visited = pages.due[first:end]
         for i in range(count):
-            scores[i] -= np.float32(256 if ways[i] == AGAIN else 0)
-    elif terms.code == strategies.MERCATOR:
-        for i in range(count):
-            scores[i] = np.float32(strategies.LAST) if ways[i] == AGAIN else scores[i]
+            if ways[i] == AGAIN:
+                scores[i] = np.float32(strategies.LAST / (1.0 + max(0.0, terms.wall - visited[i])))
     elif again and weighed:
         index[2] += again
         _weigh(pages, first, end, ways, terms, scores)

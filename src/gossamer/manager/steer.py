@@ -16,11 +16,8 @@ import numpy as np
 from gossamer.base.arrays import F32, I64, Array, Bools
 from gossamer.manager.policies import PageArrays
 from gossamer.manager.profit import AGAIN, NEW, appraise
-from gossamer.manager.strategies import BREADTH_FIRST, MERCATOR, SHALLOW
 from gossamer.manager.value import Terms
 
-AT_LAST: Final = (BREADTH_FIRST, SHALLOW, MERCATOR)
-"""Policies that put re-visits after all new pages: no scale can change that."""
 SAMPLE: Final = 1 << 15
 """Number of pages in a sample."""
 _LEAST: Final = 0.02

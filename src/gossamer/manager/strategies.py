@@ -19,10 +19,13 @@ from gossamer.base.errors import UsageError
 
 BREADTH_FIRST, OPIC, VALUE, BACKLINKS, FRACTIONAL, MERIT, PARTIAL, RANDOM, SHALLOW, COMPLETED, MERCATOR = range(11)
 
+AT_LAST: Final = (BREADTH_FIRST, SHALLOW, MERCATOR)
+"""Policies that put re-visits after all new pages: no scale can change that."""
 UNIT: Final = 2.0**50
 """Cash per unit of PageRank, for PARTIAL."""
-LAST: Final = -(2.0**64)
-"""Score of a page that was fetched before, under strategies that put these after all others."""
+LAST: Final = -(2.0**100)
+"""Score of a page that was just fetched, under strategies that put re-visits after all others: the longer ago its visit
+was, the nearer to 0 is its score, so that the oldest copy goes first and none starves."""
 
 
 @dataclass(frozen=True, slots=True)

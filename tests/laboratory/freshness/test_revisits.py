@@ -49,7 +49,7 @@ def test_policies_are_compared_on_a_file_of_changes(tmp_path: Path) -> None:
 def test_predictions_are_compared_by_tenths() -> None:
     predicted, changed = np.array([0.05, 0.07, 0.55, 1.0]), np.array([0.0, 1.0, 1.0, 1.0])
     none = np.zeros(0)
-    found = calibration(Result(none, none, none, Prior.of(1.0), 0.0, predicted, changed))
+    found = calibration(Result(none, none, none, Prior.of(1.0), none > 0, 0.0, predicted, changed))
     assert [each["from"] for each in found] == [0.0, 0.5, 0.9]
     assert [each["visits"] for each in found] == [2, 1, 1]
     assert found[0]["predicted"] == pytest.approx(0.06)

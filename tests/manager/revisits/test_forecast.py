@@ -118,6 +118,7 @@ def test_a_sure_belief_has_the_textbook_freshness_and_age(mean: float, seconds: 
         assert behind(belief, at)[0] == pytest.approx(seconds * (0.5 - (1 + np.expm1(-x) / x) / x), rel=0.02)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("policy", ["expected", "uniform", "freshness"])
 def test_a_simulated_crawl_comes_out_as_forecast(policy: str) -> None:
     """400 pages that change about once in ten days, and as many visits as changes."""

@@ -92,3 +92,13 @@ def test_a_page_that_may_change_seldom_is_not_given_up() -> None:
     belief = Belief(np.array([-8.0, -8.0], np.float32), np.array([0.1, 2.0], np.float32))
     known, unknown = worth(belief, np.array([1e6, 1e6]))
     assert unknown > 3 * known
+
+
+def test_by_quality_a_page_is_visited_as_often_as_it_is_worth() -> None:
+    """However often it changes: the numbers of pages worth 1 and 2 meet when the first has waited twice as long."""
+    rule = POLICIES["quality"]
+    belief = Belief(np.log([1.0, 1e-3]).astype(np.float32), np.zeros(2, np.float32))
+    ages, weights = np.array([200.0, 100.0]), np.array([1.0, 2.0])
+    one, other = rule.choose(Moment(belief, weights, ages, 1.0, 0.0, ages))
+    assert one == other
+    assert rule.weighs

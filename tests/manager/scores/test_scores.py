@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from gossamer.base.errors import GossamerError
-from gossamer.base.model import NONE, VISIT, Outcome, Tag, Texts
+from gossamer.base.model import NONE, VISIT, LinkFlag, Outcome, Tag, Texts
 from gossamer.collection import layout, manifest, sealing
 from gossamer.collection.journal import journal
 from gossamer.collection.journal.effects import PAGE, Effects
@@ -30,6 +30,7 @@ from gossamer.manager.scores.weights import weights_of
 from gossamer.rank.graph import held
 from gossamer.rank.names import LINK_SCORES, share_score
 from gossamer.rank.prepared import PREPARED
+from gossamer.rank.weighted import BOLD, HEADING
 from tests.support.graphs import dense, links_of
 from tests.support.strategies import Links
 from tests.support.timing import COMMAND
@@ -97,7 +98,7 @@ EXPECTED: Links = [[5], [0], [], [7, 8], [], [], [], [], []]
 def test_the_graph_of_a_collection_has_the_links_of_the_last_final_visit_of_each_page(made: Made) -> None:
     found = graph_of(made.shard)
     assert {p: t for p, t in links_of(found.graph).items() if t} == {p: t for p, t in enumerate(EXPECTED) if t}
-    assert (found.graph.pages, found.sites, found.segment, found.shard) == (9, 2, 2, 3)
+    assert (found.graph.pages, found.sites, found.segment, found.contents.meta.shard) == (9, 2, 2, 3)
     assert found.site.tolist() == [0, 1] * 4 + [0]
     assert found.new_links == found.links == 5
     assert graph_of(made.shard).new_links == 0
@@ -197,6 +198,7 @@ def waited(scorer: Scorer) -> Any:
     return None
 
 
+@pytest.mark.slow
 def test_the_scorer_starts_after_enough_visits_and_processor_time_and_a_new_segment(made: Made) -> None:
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 100)
     assert scorer.resume(0) is None
@@ -222,6 +224,7 @@ def test_the_scorer_starts_after_enough_visits_and_processor_time_and_a_new_segm
     assert not resumed.begin_if_due(349, 1000.0)
 
 
+@pytest.mark.slow
 def test_visits_and_processor_time_are_counted_over_all_runs(made: Made) -> None:
     """The pieces of a crawl add up: none of them alone would have been enough."""
     state = LinkScores()
@@ -260,6 +263,7 @@ def test_a_crawl_of_cheap_pages_with_many_links_earns_its_first_scores() -> None
     assert START + A_LINK * links * pages < SHARE * a_page * pages
 
 
+@pytest.mark.slow
 def test_a_larger_graph_waits_until_it_costs_a_twentieth(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gossamer.manager.scores.schedule.A_LINK", 0.2)
     scorer = Scorer(made.shard, {"pagerank": 1.0}, 10**6)
@@ -325,12 +329,32 @@ class WithTexts(Made):
         )
 
 
+class Emphasized(WithTexts):
+    """Links to page 5 are in a heading, those to page 1 in bold text."""
+
+    def _effects(self, pages: int, visits: list[tuple[int, list[int], Outcome]], sites: int) -> Effects:
+        effects = super()._effects(pages, visits, sites)
+        flags = {5: int(LinkFlag.HEADING), 1: int(LinkFlag.BOLD | LinkFlag.NOFOLLOW)}
+        kinds = [flags.get(t, 0) << 4 for _, of, _ in visits for t in of]
+        return replace(effects, link_kinds=np.array(kinds, "u1"))
+
+
+def test_the_weight_of_a_link_depends_on_its_emphasis(tmp_path: Path) -> None:
+    made = Emphasized(tmp_path)
+    made.seal(6, [(0, [5, 1, 3], OK)], sites=1)
+    found = graph_of(made.shard)
+    assert weights_of(made.shard, found.contents, held(found.graph)).tolist() == pytest.approx(
+        [1 + 1 / 16 + 0.5 * (1 - 1 / 3) + BOLD, 1 + 3 / 16 + 0.5 * (1 - 2 / 3), 1 + 5 / 16 + 0.5 + HEADING]
+    )
+
+
 def test_the_weight_of_a_link_depends_on_its_text_and_position(tmp_path: Path) -> None:
     made = WithTexts(tmp_path)
     made.seal(6, [(0, [5, 1, 0], OK), (1, [0, 4], OK), (2, [3], Outcome.NOT_FOUND)], sites=1)
     made.seal(1, [(1, [5, 6], OK)], sites=1)
-    links = held(graph_of(made.shard).graph)
-    weights = weights_of(made.shard, links)
+    found = graph_of(made.shard)
+    links = held(found.graph)
+    weights = weights_of(made.shard, found.contents, links)
     said = {
         (p, int(links.targets[i])): float(weights[i])
         for p in range(links.pages)

@@ -8,7 +8,9 @@ import numpy as np
 
 from gossamer.base.arrays import F64, I64, Bools
 from gossamer.laboratory.freshness.worlds import World
+from gossamer.manager.revisits.bursts import FIRST, OTHER, SAME, Bursts
 from gossamer.manager.revisits.changes import Changes, Lengths, observe
+from gossamer.manager.revisits.habits import FIRST_FIT, next_fit
 from gossamer.manager.revisits.rates import Belief, Homes, Prior, believe, fit
 from gossamer.manager.revisits.sites import Sites
 
@@ -24,6 +26,8 @@ class Learner:
         self._site = np.zeros(pages, np.int64) if world.site is None else world.site
         self._sites = Sites.none(int(self._site.max()) + 1)
         self._belief = self._believed(slice(None))
+        self._observed, self._next = 0, float(FIRST_FIT)
+        self._last, self.bursts = np.full(pages, FIRST), Bursts.none()
 
     def _believed(self, part: slice | I64) -> Belief:
         if self._rates is not None:
@@ -36,21 +40,29 @@ class Learner:
 
     def of(self, pages: I64) -> Belief:
         """What was believed of pages when they were visited last."""
-        return Belief(self._belief.mean[pages], self._belief.spread[pages])
+        belief = Belief(self._belief.mean[pages], self._belief.spread[pages])
+        return belief if self._rates is not None else self.bursts.corrected(belief, self._last[pages])
 
     def belief(self, pages: I64, ages: F64) -> Belief:
         """What is believed of pages whose copies are so old."""
         belief = self.of(pages)
         return belief if self._rates is not None else belief.after(ages, self.prior)
 
-    def learn(self, pages: I64, ages: F64, changed: Bools, at_once: bool) -> None:
-        """Takes what visits found; `at_once`: beliefs follow."""
+    def learn(self, pages: I64, ages: F64, predicted: F64, changed: Bools, at_once: bool) -> bool:
+        """Takes what visits found, and with which probability a change was believed in; `at_once`: beliefs follow.
+        Returns whether the prior is due to be fitted."""
+        if at_once:
+            self.bursts.learn(self._last[pages], self.belief(pages, ages), ages, predicted, changed)
+        self._last[pages] = np.where(changed, OTHER, SAME)
         observe(self._changes, self._lengths, pages, ages, changed)
         if at_once:
             self._belief.mean[pages], self._belief.spread[pages] = self._believed(pages)
+        self._observed += len(pages)
+        return at_once and self._observed >= self._next
 
     def learn_again(self) -> None:
         """Fits the prior, finds the places of the sites, and believes again."""
+        self._next = next_fit(self._observed)
         seen = np.flatnonzero(self._changes.visits)
         if len(seen):
             some = self._random.permutation(seen)[:FITTED]

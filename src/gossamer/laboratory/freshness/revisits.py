@@ -74,17 +74,19 @@ def revisits(world: World, asked: Mapping[str, Asked], budget: float, seed: int,
     return found
 
 
-def calibration(result: Result) -> list[dict[str, float]]:
+def calibration(result: Result, since: float = 0.5) -> list[dict[str, float]]:
     """By tenths of the predicted probability of a change: visits, their mean prediction, and the share that found
-    one."""
-    tenths = np.minimum((10 * result.predicted).astype(np.int64), 9)
+    one. `since`: in which part of the visits; those of the second half are kept."""
+    late = slice(int(len(result.predicted) * (2 * since - 1)), None)
+    predicted, changed = result.predicted[late], result.changed[late]
+    tenths = np.minimum((10 * predicted).astype(np.int64), 9)
     chosen = ((tenth, tenths == tenth) for tenth in range(10))
     return [
         {
             "from": tenth / 10,
             "visits": int(these.sum()),
-            "predicted": float(result.predicted[these].mean()),
-            "changed": float(result.changed[these].mean()),
+            "predicted": float(predicted[these].mean()),
+            "changed": float(changed[these].mean()),
         }
         for tenth, these in chosen
         if these.any()

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gossamer.base.arrays import F64, I64
+from gossamer.base.arrays import F64, I64, Bools
 from gossamer.laboratory.freshness.ear import Ear
 from gossamer.laboratory.freshness.learner import Learner
 from gossamer.laboratory.freshness.worlds import World
@@ -39,8 +39,10 @@ class Result:
     age: F64
     """Mean seconds since copies became outdated."""
     prior: Prior
+    unvisited: Bools
+    """Pages that were there in the second half, all of it, and were not visited in it."""
     starved: float
-    """Share of the pages that were not visited in the second half."""
+    """Share of these."""
     predicted: F64
     """Predicted probability of a change at each visit of the second half."""
     changed: F64
@@ -88,10 +90,6 @@ class Crawler:
         self.weights = np.ones(pages)
         self._learner, self._ear = Learner(world, period, rates, random), ear
 
-    def learn_again(self) -> None:
-        if self._learns:
-            self._learner.learn_again()
-
     def visit(self, now: float, count: int, visits: float) -> tuple[I64, F64]:
         """Visits `count` pages; returns them with the predicted probability that they have changed."""
         policy, way = self._policy
@@ -112,7 +110,8 @@ class Crawler:
         changed = self.stale[pages] <= now
         of_best = Belief(belief.mean[best], belief.spread[best])
         predicted = probability(of_best, age) if self._ear is None else self._ear.answer(pages, of_best, age, changed)
-        self._learner.learn(pages, age, changed, self._learns)
+        if self._learner.learn(pages, age, predicted, changed, self._learns):
+            self._learner.learn_again()
         self._intervals[pages] *= np.where(changed, _SHRINK, _GROW)
         self.left[pages[self.world.deaths[pages] <= now]] = False
         self.last[pages] = now
@@ -158,8 +157,6 @@ def simulate(
         if step >= steps // 2:
             late[chosen] = True
             seen.append(predicted)
-        if step % (BATCHES // 2) == BATCHES // 4:
-            crawler.learn_again()
         there = crawler.left & (world.births <= now)
         behind = np.where(there, np.maximum(0.0, now - crawler.stale), 0.0)
         weights = np.where(there, crawler.weights, 0.0)
@@ -168,5 +165,7 @@ def simulate(
         course[:, step] = (step + 1) * count / pages, fresh, age
     predictions = np.concatenate(seen, axis=1) if seen else np.zeros((2, 0))
     alive = world.alive(world.end) & (world.births < world.end / 2)
-    starved = float((~late & alive).sum() / max(1, alive.sum()))
-    return Result(course[0], course[1], course[2], crawler.prior, starved, predictions[0], predictions[1])
+    unvisited = ~late & alive
+    starved = float(unvisited.sum() / max(1, alive.sum()))
+    found = course[0], course[1], course[2], crawler.prior, unvisited, starved
+    return Result(*found, predictions[0], predictions[1])

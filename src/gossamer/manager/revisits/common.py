@@ -30,6 +30,8 @@ APART: Final = 192
 """`Prior.apart`."""
 GATHERING: Final = 193
 """Of the pages whose beliefs are computed again: those that a round still gathers for the places of their sites."""
+LASTS_LOGS, LASTS_WEIGHTS = slice(194, 197), slice(197, 200)
+"""`Bursts`."""
 
 
 def prior_of(habits: F64, period: float) -> Prior:

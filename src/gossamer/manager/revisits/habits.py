@@ -5,11 +5,12 @@ succeeded: after failures nobody knows for how long the page was as it is. Only 
 one, of dates or counters, is none: to visit a page again for it would gain nothing.
 
 A page has 20 bytes: its `changes`, and what is believed of its rate, as a code of two bytes (`rates.encode`), so that a
-plan needs no estimates. What is known once for all pages is in `columns.habits`; what is known of a site has ten bytes
-(`sites`). The prior is fitted anew whenever there are a third more observations; after that the beliefs of all
-pages are computed again, some at each observation, so that no tick takes long and a replay does the same: once to find
-the places of the sites, and once with these. A page that was never compared has the belief of its site, from its first
-visit on. Under the policy `adaptive` the code holds the inverse of the page's interval (Nutch).
+plan needs no estimates. The code also says whether the last visit found a change, which corrects the belief (`bursts`).
+What is known once for all pages is in `columns.habits`; what is known of a site has ten bytes (`sites`). The prior is
+fitted anew whenever there are a third more observations; after that the beliefs of all pages are computed again, some
+at each observation, so that no tick takes long and a replay does the same: once to find the places of the sites, and
+once with these. A page that was never compared has the belief of its site, from its first visit on. Under the policy
+`adaptive` the code holds the inverse of the page's interval (Nutch).
 
 Invariants, each a test of the same name:
 
@@ -32,6 +33,7 @@ from gossamer.base.model import NONE, Change, Outcome, State, Visits
 from gossamer.collection.image import Image, Parts
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Declared, Desk, Part
+from gossamer.manager.revisits.bursts import FIRST, OTHER, SAME, Bursts
 from gossamer.manager.revisits.changes import CLASSES, Changes, Lengths, observe
 from gossamer.manager.revisits.common import (
     AGAIN,
@@ -42,6 +44,8 @@ from gossamer.manager.revisits.common import (
     CURSOR,
     FOUND,
     GATHERING,
+    LASTS_LOGS,
+    LASTS_WEIGHTS,
     LEFT,
     LOGS,
     NEXT_FIT,
@@ -52,7 +56,7 @@ from gossamer.manager.revisits.common import (
     prior_of,
 )
 from gossamer.manager.revisits.heard import Heard
-from gossamer.manager.revisits.rates import Belief, Prior, believe, decode, encode, fit
+from gossamer.manager.revisits.rates import Belief, Prior, believe, decode, encode, fit, found_change
 from gossamer.manager.revisits.scale import measure
 from gossamer.manager.revisits.shown import SHOWN, Told
 from gossamer.manager.revisits.sites import Sites
@@ -60,13 +64,18 @@ from gossamer.manager.revisits.sites import Sites
 FITTED: Final = 2048
 """Pages to which the prior is fitted: 15 ms."""
 _ROUNDS: Final = 3
-_FIRST_FIT, _LAST_STEP = 100, 100_000
+FIRST_FIT, _LAST_STEP = 100, 100_000
 _AHEAD: Final = 32
 """Pages that are looked at for each observation, while beliefs are computed again."""
 _SHRINK, _GROW = 0.8, 1.2
 _TOLD: Final = 20
 """Observations of which a share is told."""
 _IS_REVISITED: Final = np.array([o in REVISITED for o in Outcome] + [False] * (256 - len(Outcome)))
+
+
+def next_fit(observed: float) -> float:
+    """At how many observations the prior is fitted next."""
+    return observed + float(np.clip(observed / 3, FIRST_FIT, _LAST_STEP))
 
 
 class Habits(Part):
@@ -91,6 +100,7 @@ class Habits(Part):
         self._sites = Sites(site.pace, site.pace_vague, site.pace_weight, site.pace_total)
         changed = page.changed.view(np.uint8).reshape(-1, CLASSES)
         self.changes = Changes(page.unchanged, changed, page.compared)
+        self._bursts = Bursts(self._common[LASTS_LOGS], self._common[LASTS_WEIGHTS])
         self._period, self._continuous = float(manager.change_period), manager.continuous
         self._adapts = manager.revisit == "adaptive"
         self.measured: Mapping[str, float] = {}
@@ -146,7 +156,7 @@ class Habits(Part):
 
     def _observe(self, pages: I64, seconds: F64, changed: Array) -> None:
         common, codes = self._common, self._page.belief
-        belief = decode(codes[pages], self.prior).after(seconds, self.prior)
+        belief, last = decode(codes[pages], self.prior).after(seconds, self.prior), self._last(pages)
         told = self._heard.answer(pages, belief, seconds, changed)
         tenth = np.minimum((10 * told).astype(np.int64), 9)
         common[TOLD] += np.bincount(tenth, minlength=10)
@@ -156,9 +166,10 @@ class Habits(Part):
         if self._adapts:
             codes[pages] = self._adapted(codes[pages], changed)
             return
-        if common[OBSERVED] >= max(_FIRST_FIT, common[NEXT_FIT]):
+        if common[OBSERVED] >= max(FIRST_FIT, common[NEXT_FIT]):
             self._fit()
-        codes[pages] = encode(self._believed(pages))
+        self._bursts.learn(last, belief, seconds, told, changed)
+        self._write(pages, changed)
         self._refresh(_AHEAD * len(pages))
 
     def _believe_of_sites(self, pages: Array) -> None:
@@ -167,7 +178,7 @@ class Habits(Part):
             first = pages[self._page.compared[pages] == 0].astype(np.int64)
             first = first[self._sites.vague[self._site_of(first)] > 0]
             if len(first):
-                self._page.belief[first] = encode(self._believed(first))
+                self._write(first, False)
 
     def _site_of(self, pages: I64) -> I64:
         return self._columns.origin.site[self._page.origin[pages]].astype(np.int64)
@@ -175,6 +186,17 @@ class Habits(Part):
     def _believed(self, pages: I64) -> Belief:
         homes = self._sites.homes(self._site_of(pages), self.prior)
         return believe(self.changes.of(pages), self._lengths(), self.prior, homes)
+
+    def _last(self, pages: I64) -> Array:
+        """What the last visit found (`bursts`)."""
+        found: Array = np.where(found_change(self._page.belief[pages]), OTHER, SAME)
+        found[self._page.compared[pages] == 0] = FIRST
+        return found
+
+    def _write(self, pages: I64, changed: Array | bool) -> None:
+        """Writes the beliefs, and whether the last visit found a change."""
+        last = np.where(changed, OTHER, np.where(self._page.compared[pages] > 0, SAME, FIRST))
+        self._page.belief[pages] = encode(self._bursts.corrected(self._believed(pages), last), changed)
 
     def _adapted(self, codes: U16, changed: Array) -> U16:
         """Nutch: the interval shrinks by a fifth with a change, and grows by a fifth without; it begins with a day."""
@@ -189,7 +211,7 @@ class Habits(Part):
         some = seen[:: max(1, len(seen) // FITTED)]
         homes = self._sites.homes(self._site_of(some), self.prior)
         self._keep(fit(self.changes.of(some), self._lengths(), self.prior, _ROUNDS, homes))
-        common[NEXT_FIT] = common[OBSERVED] + np.clip(common[OBSERVED] / 3, _FIRST_FIT, _LAST_STEP)
+        common[NEXT_FIT] = next_fit(common[OBSERVED])
         common[GATHERING] = common[LEFT] = self._page.count
         self._sites.weight[: self._columns.site.count] = self._sites.total[: self._columns.site.count] = 0
 
@@ -210,7 +232,7 @@ class Habits(Part):
             some, count = self._next_pages(min(most, int(common[LEFT])))
             has = (self._page.compared[some] > 0) | (self._sites.vague[self._site_of(some)] > 0)
             self._page.belief[some[~has]] = 0
-            self._page.belief[some[has]] = encode(self._believed(some[has]))
+            self._write(some[has], found_change(self._page.belief[some[has]]))
             common[LEFT] -= count
 
     def _next_pages(self, most: int) -> tuple[I64, int]:

@@ -13,6 +13,7 @@ evenly spaced. Policies of the second kind say what a visit is worth now, and ne
     adaptive      the interval shrinks by a fifth with a change, and grows by a fifth without (Nutch)
     fronts        from eight front queues by rate (Mercator), from each half as often as from the one before
     fronts-evenly from each of these as often: in turn, or at random
+    quality       as often as it is worth (Mercator's prioritizer by quality, with a queue for each worth)
     outdated      the copy that is outdated with the highest probability, 1 - e^(-rate t)
     profit        what a visit adds to the value of the index, w (1 - e^(-gamma rate t))
     expected      the mean, over what is believed of the rate, of (w / rate) (1 - e^(-rate t) (1 + rate t))
@@ -229,6 +230,10 @@ def _webfountain(moment: Moment) -> F64:
     return POLICIES["freshness" if moment.visits < FIRST else "uniform"].choose(moment)
 
 
+def _by_quality(m: Moment) -> F64:
+    return m.weights * m.ages
+
+
 def _by_profit(m: Moment) -> F64:
     found: F64 = -m.weights * np.expm1(-m.gamma * m.belief.rates * m.ages)
     return found
@@ -248,7 +253,7 @@ class Policy:
     @property
     def weighs(self) -> bool:
         """Whether the importance of a page is a factor of its number."""
-        return self.choose in (_by_profit, _by_gain)
+        return self.choose in (_by_quality, _by_profit, _by_gain)
 
 
 POLICIES: Final[dict[str, Policy]] = {
@@ -263,6 +268,7 @@ POLICIES: Final[dict[str, Policy]] = {
         ("adaptive", "Shorter intervals after a change, longer ones without.", lambda m: m.ages / m.intervals, None),
         ("fronts", "From front queues by rate, the first most often.", None, fronts),
         ("fronts-evenly", "From front queues by rate, each as often.", None, fronts_evenly),
+        ("quality", "As often as it is worth.", _by_quality, None),
         ("outdated", "The most probably outdated copy.", lambda m: -np.expm1(-m.belief.rates * m.ages), None),
         ("profit", "What a visit adds to the value of the index.", _by_profit, None),
         ("expected", "The expected gain in freshness.", _by_gain, None),

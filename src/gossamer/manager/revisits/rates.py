@@ -28,7 +28,7 @@ from typing import Final, NamedTuple
 
 import numpy as np
 
-from gossamer.base.arrays import F32, F64, I64, U16, Array
+from gossamer.base.arrays import F32, F64, I64, U16, Array, Bools
 from gossamer.manager.revisits.changes import HABIT, Changes, Lengths
 
 SLOWEST, FASTEST = 1 / (60 * 365 * 86_400.0), 1 / 60.0
@@ -112,17 +112,25 @@ class Belief(NamedTuple):
 
 _MEANS, _SPREADS = 256, 16
 _CODED: Final = np.linspace(np.log(SLOWEST), np.log(FASTEST), _MEANS)
-CODES: Final = 1 + _MEANS * _SPREADS
-"""Number of codes. Code 0 is that of a page that was never compared: it has the prior's belief."""
+BELIEFS: Final = _MEANS * _SPREADS
+CODES: Final = 1 + 2 * BELIEFS
+"""Number of codes. Code 0 is that of a page that was never compared: it has the prior's belief. The next `BELIEFS` are
+of pages whose last visit found no change, the others of those whose last visit found one."""
 
 
-def encode(belief: Belief) -> U16:
-    """The code of each belief: 256 means, 0.07 apart, and 16 spreads, 0.25 apart."""
+def encode(belief: Belief, changed: Array | bool = False) -> U16:
+    """The code of each belief: 256 means, 0.07 apart, and 16 spreads, 0.25 apart; and whether the last visit found a
+    change."""
     step = _CODED[1] - _CODED[0]
     mean = np.clip(np.rint((belief.mean - _CODED[0]) / step), 0, _MEANS - 1)
     spread = np.clip(np.floor(belief.spread / 0.25), 0, _SPREADS - 1)
-    codes: U16 = (1 + _SPREADS * mean + spread).astype(np.uint16)
+    codes: U16 = (1 + _SPREADS * mean + spread + BELIEFS * np.asarray(changed)).astype(np.uint16)
     return codes
+
+
+def found_change(codes: Array) -> Bools:
+    found: Bools = codes > BELIEFS
+    return found
 
 
 def decode(codes: Array, prior: Prior) -> Belief:
@@ -133,6 +141,7 @@ def decode(codes: Array, prior: Prior) -> Belief:
 def _decoded(prior: Prior) -> Belief:
     mean, variance = prior.moments
     means, spreads = np.repeat(_CODED, _SPREADS), np.tile(0.25 * np.arange(_SPREADS) + 0.125, _MEANS)
+    means, spreads = np.tile(means, 2), np.tile(spreads, 2)
     return Belief(
         np.concatenate(([mean], means)).astype(np.float32),
         np.concatenate(([np.sqrt(variance)], spreads)).astype(np.float32),
@@ -210,7 +219,7 @@ def fit(changes: Changes, lengths: Lengths, prior: Prior, rounds: int = 6, homes
             total += found.sum(0) if homes is None else _aligned(found, homes.shift[part])
         smooth = np.convolve(np.pad(total / len(changes.unchanged), len(_SMOOTH) // 2, "edge"), _SMOOTH, "valid")
         smooth = np.maximum(smooth, 1e-6)
-        prior = Prior(smooth / smooth.sum(), prior.apart)
+        prior = prior._replace(shares=smooth / smooth.sum())
     return prior
 
 

@@ -18,17 +18,18 @@ import numpy as np
 from gossamer.base.arrays import F32, F64, Array
 from gossamer.base.model import Outcome, State
 from gossamer.manager.revisits.policies import POLICIES, Moment, chance, worth
-from gossamer.manager.revisits.rates import CODES, Belief, Prior, decode
+from gossamer.manager.revisits.rates import BELIEFS, CODES, Belief, Prior, decode
 from gossamer.manager.revisits.signals import Trust, told
 
 AGES: Final = np.exp(np.linspace(np.log(60.0), np.log(20 * 365 * 86_400.0), 64))
 """Ages of the table, in seconds."""
 FIRST_AGE, AGE_STEP = float(np.log(AGES[0])), float(np.log(AGES[1] / AGES[0]))
+_Hashable = tuple[bytes, float]
 NO_TABLE: Final = np.zeros((0, len(AGES)), np.float32)
 
 
 @lru_cache(maxsize=4)
-def _table(policy: str, of: tuple[bytes, float], gamma: float, budget: float, visits: float, counts: bytes) -> F32:
+def _table(policy: str, of: _Hashable, gamma: float, budget: float, visits: float, counts: bytes) -> F32:
     prior = Prior(np.frombuffer(of[0]), of[1])
     codes, rule = np.arange(CODES), POLICIES[policy]
     belief = decode(codes, prior)
@@ -39,12 +40,28 @@ def _table(policy: str, of: tuple[bytes, float], gamma: float, budget: float, vi
         per_second = rule.choose(Moment(belief, ones, ones, budget, visits, second, gamma, weight))
         numbers = per_second[:, None] * AGES
     else:
-        rows, ages = np.repeat(codes, len(AGES)), np.tile(AGES, CODES)
-        later = Belief(belief.mean[rows], belief.spread[rows]).after(ages, prior)
-        numbers = rule.choose(Moment(later, np.ones(len(rows)), ages, budget, visits, ages, gamma)).reshape(CODES, -1)
+        belief, ages = _at_ages(prior)
+        later = belief.after(ages, prior)
+        numbers = _all(rule.choose(Moment(later, np.ones(len(ages)), ages, budget, visits, ages, gamma)))
     with np.errstate(divide="ignore"):
         table: F32 = np.maximum(np.log(numbers), -60.0).astype(np.float32)
     return table
+
+
+def _hashable(prior: Prior) -> _Hashable:
+    return prior.shares.tobytes(), prior.apart
+
+
+def _at_ages(prior: Prior) -> tuple[Belief, F64]:
+    """Every belief, whatever the last visit found, at every age."""
+    codes = np.arange(1 + BELIEFS)
+    return decode(np.repeat(codes, len(AGES)), prior), np.tile(AGES, len(codes))
+
+
+def _all(numbers: F64) -> F64:
+    """Of all codes, a row each: beliefs are the same whatever the last visit found."""
+    rows = numbers.reshape(1 + BELIEFS, -1)
+    return np.concatenate((rows, rows[1:]))
 
 
 def table_of(
@@ -59,7 +76,7 @@ def table_of(
         counts = pages.tobytes() if pages.any() else b""
         budget = max(again, 1.0) / max(seconds, 1.0)
         visits = float(compared.sum()) / max(1, int((compared > 0).sum()))
-    return _table(policy, (prior.shares.tobytes(), prior.apart), gamma, budget, visits, counts)
+    return _table(policy, _hashable(prior), gamma, budget, visits, counts)
 
 
 class Heeded(NamedTuple):
@@ -73,17 +90,15 @@ class Heeded(NamedTuple):
 
 
 @lru_cache(maxsize=2)
-def _heeded(shares: bytes, apart: float) -> Heeded:
-    belief, rows = decode(np.arange(CODES), Prior(np.frombuffer(shares), apart)), np.repeat(np.arange(CODES), len(AGES))
-    ages = np.tile(AGES, CODES)
-    belief = Belief(belief.mean[rows], belief.spread[rows])
-    stale = -np.log(np.maximum(1 - chance(belief, ages), 1e-30)).reshape(CODES, -1)
-    worths = np.log(np.maximum(worth(belief, ages), 1e-26)).reshape(CODES, -1)
-    return Heeded(np.maximum.accumulate(stale, axis=1).astype(np.float32), worths.astype(np.float32))
+def _heeded(of: _Hashable) -> Heeded:
+    belief, ages = _at_ages(Prior(np.frombuffer(of[0]), of[1]))
+    stale = -np.log(np.maximum(1 - chance(belief, ages), 1e-30))
+    worths = _all(np.log(np.maximum(worth(belief, ages), 1e-26)))
+    return Heeded(np.maximum.accumulate(_all(stale), axis=1).astype(np.float32), worths.astype(np.float32))
 
 
 def heeded_by(policy: str, prior: Prior) -> Heeded:
-    return _heeded(prior.shares.tobytes(), prior.apart) if policy == "expected" else Heeded(NO_TABLE, NO_TABLE)
+    return _heeded(_hashable(prior)) if policy == "expected" else Heeded(NO_TABLE, NO_TABLE)
 
 
 def read(table: F32, codes: Array, places: F64) -> F64:

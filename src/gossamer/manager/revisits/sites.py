@@ -89,7 +89,7 @@ class Sites(NamedTuple):
         kept = precision * apart**2 / (1 + precision * apart**2)
         self.pace[known] = np.clip(np.rint(kept * (places - centre) / STEP), -_FARTHEST, _FARTHEST)
         self.vague[known] = 1 + _index(apart * np.sqrt(1 - kept)) if apart else 0
-        return Prior(prior.moved(round(centre / STEP)), apart)
+        return prior._replace(shares=prior.moved(round(centre / STEP)), apart=apart)
 
 
 def _apart(places: F64, precision: F64) -> float:

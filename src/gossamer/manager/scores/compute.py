@@ -97,7 +97,7 @@ def compute(
     if "linkrank" in wanted:
         step("weighted link rank")
         links = held(found.graph)
-        by_page["linkrank"] = linkrank(links, weights_of(shard, links), **exact)
+        by_page["linkrank"] = linkrank(links, weights_of(shard, found.contents, links), **exact)
         if everything:
             step("components")
             _add_parts(found, links, by_page, by_site)
@@ -154,7 +154,7 @@ def _write(
 ) -> None:
     folder, segment, merit = shard / SCORES, found.segment, scored.merit
     disk.make_directory(folder)
-    page = np.arange(len(merit), dtype=np.int64) | found.shard << SHARD_SHIFT
+    page = np.arange(len(merit), dtype=np.int64) | found.contents.meta.shard << SHARD_SHIFT
     columns = {name: a.astype(np.float32) if a.dtype == np.float64 else a for name, a in by_page.items()}
     sites = {"site": np.arange(len(by_site["pagerank"]), dtype=np.int64), **by_site}
     tables = {

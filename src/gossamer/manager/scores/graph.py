@@ -43,13 +43,16 @@ class CollectionGraph:
     start: U32
     """Pages that are seeds."""
     sites: int
-    shard: int
-    """Number of the shard."""
-    segment: int
-    """The last segment included; 0 if there is none."""
+    contents: manifest.Contents
+    """The segments included. A crawl may have sealed another one since."""
     links: int
     new_links: int
     """Links of segments whose rows had to be made."""
+
+    @property
+    def segment(self) -> int:
+        """The last segment included; 0 if there is none."""
+        return max(self.contents.segments, default=0)
 
 
 def graph_of(shard: Path) -> CollectionGraph:
@@ -85,8 +88,7 @@ def graph_of(shard: Path) -> CollectionGraph:
         site,
         start,
         int(site.max(initial=0)) + 1 if len(site) else 0,
-        contents.meta.shard,
-        max(contents.segments, default=0),
+        contents,
         sum(file.links for file in files),
         new,
     )
@@ -142,7 +144,8 @@ def _places(shard: Path, contents: manifest.Contents) -> tuple[U32, U32]:
 
 
 def read_table(shard: Path, table: str, line: manifest.Line, columns: tuple[str, ...]) -> pa.Table | None:
-    """Columns of a table of a segment, compared with its checksum; None if the segment has no such table."""
+    """Columns of a table of a segment, compared with its checksum; None if the segment has no such table. Columns that
+    segments of earlier versions lack are left out."""
     name = _file(line, table)
     if name is None:
         return None
@@ -152,6 +155,8 @@ def read_table(shard: Path, table: str, line: manifest.Line, columns: tuple[str,
     def read(path: Path) -> pa.Table:
         Checked(shard).require(path, file["bytes"], file["checksum"])
         with disk.naming("read", path):
-            return pq.read_table(path, columns=list(columns), read_dictionary=words, use_threads=False)
+            there = set(pq.read_schema(path).names)
+            wanted = [column for column in columns if column in there]
+            return pq.read_table(path, columns=wanted, read_dictionary=words, use_threads=False)
 
     return read_segment(shard / name, read)

@@ -86,11 +86,13 @@ class Scorer:
         return merit
 
     def begin_if_due(self, visits: int, crawl_cpu_seconds: float) -> bool:
-        """Begins a computation if the conditions hold; returns whether it did. Cheap: may be called every turn.
-        `crawl_cpu_seconds` is the processor time of this run, desk and workers."""
-        if visits - self._begun.visits < self._every or not self._may_begin():
-            return False
-        return self._affordable(crawl_cpu_seconds) and self._begin(visits, crawl_cpu_seconds)
+        """Begins a computation if the conditions hold; returns whether it did. `crawl_cpu_seconds` is the processor
+        time of this run, desk and workers."""
+        return self.is_due(visits) and self._affordable(crawl_cpu_seconds) and self._begin(visits, crawl_cpu_seconds)
+
+    def is_due(self, visits: int) -> bool:
+        """Whether there is enough that is new. Cheap: may be called every turn."""
+        return visits - self._begun.visits >= self._every and self._may_begin()
 
     def finish(self, visits: int, crawl_cpu_seconds: float, look: Callable[[], object] = lambda: None) -> bool:
         """Computes scores once more at the end of a run, if something was fetched since and it is affordable, and

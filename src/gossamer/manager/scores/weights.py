@@ -2,7 +2,8 @@
 
 A row of `anchors` is a link that has a text. If a link has several rows, because its page was fetched twice, the last
 row counts; a link without a row has the basic weight. The number of elements with links in a page is not stored: the
-last position of a link with a text stands for it.
+last position of a link with a text stands for it. Emphasis is in the flags of the row; earlier versions did not record
+it.
 
 Cost: 4 bytes per link, and the anchors of one segment at a time.
 """
@@ -12,25 +13,26 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.compute as pc
 
 from gossamer.base.arrays import F32, F64, I64, U32, Array
 from gossamer.base.compiled import njit
-from gossamer.base.model import Tag
-from gossamer.collection import manifest
+from gossamer.base.model import LinkFlag, Tag
+from gossamer.collection.manifest import Contents
 from gossamer.collection.tables.forms import Page, Word, one_chunk
 from gossamer.manager.scores.graph import read_table
 from gossamer.rank.graph import Csr
-from gossamer.rank.weighted import BASE, TAGS, link_weight
+from gossamer.rank.weighted import BASE, BOLD, HEADING, link_weight
 
-_EMPHASIS = np.array([TAGS.get(tag.name.lower(), 0.0) for tag in Tag])
+_EMPHASIS = np.array([HEADING if f & LinkFlag.HEADING else BOLD if f & LinkFlag.BOLD else 0.0 for f in range(16)])
+"""By the flags of a link."""
 
 
-def weights_of(shard: Path, links: Csr) -> F32:
+def weights_of(shard: Path, contents: Contents, links: Csr) -> F32:
     """Weights in the order of `links.targets`, which rise within a page."""
     weights = np.full(len(links.targets), BASE, np.float32)
-    contents = manifest.read(shard)
-    columns = ("source", "target", "text", "position", "tag")
+    columns = ("source", "target", "text", "position", "tag", "flags")
     for _, line in sorted(contents.segments.items()):
         table = read_table(shard, "anchors", line, columns)
         if table is None or not len(table):
@@ -39,9 +41,18 @@ def weights_of(shard: Path, links: Csr) -> F32:
         length: F64 = pc.utf8_length(one_chunk(table, "text")).to_numpy(zero_copy_only=False).astype(np.float64)
         place = one_chunk(table, "position").to_numpy().astype(np.int64)
         tag = Word(Tag).read(one_chunk(table, "tag"))
-        weight = link_weight(length, place.astype(np.float64), _bearers(source, tag, place), _EMPHASIS[tag])
+        emphasis = _EMPHASIS[_flags(table)]
+        weight = link_weight(length, place.astype(np.float64), _bearers(source, tag, place), emphasis)
         _set(links.offsets, links.targets, source, target, weight, weights)
     return weights
+
+
+def _flags(table: pa.Table) -> Array:
+    """The flags of each link; 0 where an earlier version recorded none."""
+    if "flags" not in table.column_names:
+        return np.zeros(len(table), np.uint8)
+    flags: Array = one_chunk(table, "flags").fill_null(0).to_numpy(zero_copy_only=False)
+    return flags
 
 
 def _bearers(source: U32, tag: Array, place: I64) -> F64:
