@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.gatherer.charset import decode
+from gossamer.gatherer.charset import decode, in_utf_8
 from tests.support.timing import grows_less
 
 RUSSIAN = "Съешь же ещё этих мягких французских булок".encode("cp1251")
@@ -98,6 +98,13 @@ def test_a_cut_text_in_utf_8_is_still_utf_8(text: str, lost: int) -> None:
     body = f"ü{text}".encode(errors="replace")
     assert decode(body[: max(2, len(body) - lost)], "")[1] == "utf-8"
     assert decode("only one sign: €".encode()[:-1], "")[1] == "utf-8"
+
+
+@given(st.binary(max_size=40) | st.text(max_size=20).map(str.encode), st.sampled_from(["", "utf-8", "windows-1252"]))
+def test_a_body_in_utf_8_is_its_text_encoded(body: bytes, declared: str) -> None:
+    for each in (body, b"\xef\xbb\xbf" + body, "\ufffd".encode() + body):
+        text, charset = decode(each, declared)
+        assert in_utf_8(text, charset, each) == text.encode(errors="replace")
 
 
 @pytest.mark.parametrize("last", [b"\x93", b"\x80", b"\xff", b"\xc0", b"\xe9", b"\xf0", b"\xe9.", b"\xe2\x41"])

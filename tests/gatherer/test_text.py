@@ -3,24 +3,36 @@
 from __future__ import annotations
 
 import random
+import re
 from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from xxhash import xxh3_64
 
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.gather import gather
 from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.language import PIECE, _piece, language
 from gossamer.gatherer.read import LONGEST_DESCRIPTION
-from gossamer.gatherer.sketch import LONGEST, sketch
+from gossamer.gatherer.sketch import _BASE, _MIX, _PLACES, LONGEST, sketch
+from gossamer.gatherer.text import without_white
 from gossamer.urls import Scope
 from tests.support.languages import PARAGRAPHS
 from tests.support.strategies import TEXT_PIECES, joined
 from tests.support.timing import takes_less
 
 DEFAULTS = GathererSettings()
+_MODULUS = 1 << 64
+# fmt: off
+_LINKS = (
+    "a.html", "/b/", "../c?x=1&y=2", "http://www.example.org/d#e", "https://example.net/f", "mailto:g@example.org",
+    "javascript:void(0)", "/login.php", "h.pdf", "/i/i/i/i/", "//EXAMPLE.org/j%7Ek", "?q=ü", "/a/page.html", "s?sid=12",
+    "news:x", "HTTP:l.html", "m.JPG?x", "/n.tar.gz", "o;p=1", "./q/../r", " s.html ", "http://t.example.org:81/", "#u",
+    "/edit", "/v.php?action=history", "x" * 2_100,
+)
+# fmt: on
 TEXT = replace(DEFAULTS, text=True)
 
 
@@ -92,6 +104,50 @@ def test_unrelated_texts_differ_in_half_of_the_bits() -> None:
     assert min(found) > 10
     by_bit = [sum(s >> bit & 1 for s in sketches) for bit in range(64)]
     assert all(30 < count < 90 for count in by_bit)
+
+
+def by_the_formula(text: str) -> int:
+    """The sketch of a text in ASCII, word by word."""
+    words = [
+        sum(octet * pow(_BASE, at, _MODULUS) for at, octet in enumerate(word.encode()))
+        for word in re.findall("[a-z0-9]+", text.lower())
+    ]
+    runs = []
+    for three in zip(words, words[1:], words[2:], strict=False):
+        run = sum(word * int(place) for word, place in zip(three, _PLACES, strict=True)) % _MODULUS
+        run = (run ^ run >> 32) * int(_MIX) % _MODULUS
+        runs.append(run ^ run >> 29)
+    return sum(1 << bit for bit in range(64) if 2 * sum(run >> bit & 1 for run in runs) > len(runs)) or 1
+
+
+@given(st.text("abzAZ09 .\n-", min_size=1, max_size=60), st.text("abzAZ09 .\n-", max_size=800))
+def test_a_sketch_is_made_by_its_formula(begin: str, rest: str) -> None:
+    text = f"{begin} one two three four five six seven eight nine ten {rest}"
+    assert sketch(text.encode()) == by_the_formula(text)
+
+
+@given(st.text(st.characters(codec="utf-8") | st.sampled_from(" \t\n\v\f\r\x08\x0e\x1f\x85\xa0"), max_size=60))
+def test_cleaned_text_is_all_but_white_space(text: str) -> None:
+    kept = "".join(c for c in text if c not in " \t\n\v\f\r")
+    assert without_white(text, text.encode()) == (kept.encode(), len(kept))
+    long = text + 100_000 * "x"
+    assert without_white(long, long.encode()) == ((kept + 100_000 * "x").encode(), len(kept) + 100_000)
+
+
+def test_what_is_stored_of_a_page_does_not_change() -> None:
+    """Digests and sketches are compared with those of visits from years ago, by other versions."""
+    stored = xxh3_64()
+    for number, (spoken, text) in enumerate(sorted(PARAGRAPHS.items())):
+        links = "".join(
+            f"<p>{text[20 * i : 20 * i + 60]} <a href='{link}' rel=next>{text[i : i + 9]} {i}</a>\n<img src=p{i}.png>"
+            for i, link in enumerate(_LINKS)
+        )
+        html = f"<html lang={spoken}><title>{text[:30]} {number}</title><body>{links}<pre>{text}\t\v{number}\0</pre>"
+        charset = ("utf-8", "utf-16", "utf-8-sig")[number % 3]
+        found = page(html.encode(charset), content_type="text/html" if number % 3 else "text/html; charset=utf-8")
+        digests = found.digest, found.sketch, found.numberless, found.out_degree, found.text_length
+        stored.update(repr((digests, found.counted, [link.url for link in found.links])).encode())
+    assert stored.hexdigest() == "ba88c17f3ac6e6d8"
 
 
 def test_the_order_of_words_changes_the_sketch() -> None:

@@ -20,7 +20,7 @@ from gossamer.rank.names import PARTS
 from gossamer.rank.opic import opic
 from gossamer.rank.pagerank import EXACT, pagerank
 from gossamer.rank.rankmass import rankmass
-from gossamer.rank.weighted import BASE, MOST_TEXT, POSITION, TAGS, link_weight, linkrank
+from gossamer.rank.weighted import BASE, BOLD, HEADING, MOST_TEXT, POSITION, link_weight, linkrank
 from tests.support.graphs import dense, in_memory
 from tests.support.strategies import Links, graphs, seeds
 
@@ -101,7 +101,7 @@ def test_early_links_and_links_with_long_texts_weigh_more() -> None:
     assert weight(0, 9) == pytest.approx(BASE + POSITION / 10)
     assert weight(10, 0) > weight(5, 0) > weight(5, 1)
     assert weight(1000, 0) == pytest.approx(BASE + MOST_TEXT + POSITION)
-    assert weight(5, 0, TAGS["h1"]) > weight(5, 0, TAGS["b"]) > weight(5, 0)
+    assert weight(5, 0, HEADING) > weight(5, 0, BOLD) > weight(5, 0)
 
 
 def with_root(links: Links) -> F64:

@@ -64,6 +64,7 @@ def test_a_good_start_saves_iterations() -> None:
     assert pagerank(in_memory(links), cold.values, tolerance=1e-9).iterations <= 2 < cold.iterations
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["cnr-2000", "debian-docs"])
 def test_pagerank_of_a_real_graph_equals_a_power_iteration(name: str) -> None:
     sparse = pytest.importorskip("scipy.sparse")
@@ -128,6 +129,18 @@ def test_a_later_row_of_a_page_replaces_the_earlier_one(tmp_path: Path) -> None:
     mapped = MappedRows([f for f in files if f], 6)
     assert links_of(mapped) == {1: [], 3: [0], 2: [3], 4: [4]}
     assert np.allclose(pagerank(mapped, tolerance=1e-12).values, dense([[], [], [3], [0], [4], []]))
+
+
+def test_row_files_are_read_before_they_are_mapped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A disk that fails is an error of `read`; of a mapped page it is the end of the process."""
+    path = tmp_path / "one"
+    path.write_bytes(row_parts({1: [2, 300], 2: [1]}))
+    monkeypatch.setattr(np, "memmap", None)
+    path.write_bytes(path.read_bytes()[:-1] + b"x")
+    assert open_rows(path, 7) is None, "damaged, and never mapped"
+    path.unlink()
+    path.symlink_to("/proc/self/mem")  # the kernel answers with EIO
+    assert open_rows(path, 7) is None
 
 
 def test_row_files_that_are_damaged_or_made_from_other_data_are_not_used(tmp_path: Path) -> None:

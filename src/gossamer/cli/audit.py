@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+import tempfile
+import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
@@ -24,6 +27,15 @@ if TYPE_CHECKING:
     "--contact", metavar="TEXT", help="With a URL: mail address or Web page of the person who runs the crawl."
 )
 @flag("--mine", help="With a URL: without waits, if the site proves to be yours (`gossamer mine`).")
+@click.option(
+    "--set",
+    "settings",
+    metavar="KEY=VALUE",
+    multiple=True,
+    help="With a URL: change one setting of the crawl; repeatable.",
+)
+@flag("--external", help="Request the addresses of links to other sites, once and politely.")
+@click.option("--most", type=click.IntRange(min=1), default=1_000, help="With --external: at most this many addresses.")
 @click.option("--out", type=PATH, metavar="FOLDER", help="Write audit.html, audit.csv and audit.json here.")
 @click.option("--check", "names", metavar="NAME", multiple=True, help="Only this check; repeatable.")
 @click.option("--rows", type=click.IntRange(min=0), default=5, help="Findings of each check to show.")
@@ -42,6 +54,9 @@ def audit(
     place: str,
     contact: str | None,
     mine: bool,
+    settings: tuple[str, ...],
+    external: bool,
+    most: int,
     out: Path | None,
     names: tuple[str, ...],
     rows: int,
@@ -59,10 +74,14 @@ def audit(
 
     checks = run.chosen(names)
     asked = [*(["--contact", contact] if contact else []), *(["--mine"] if mine else [])]
+    asked += [word for change in settings for word in ("--set", change)]
     is_url = place.lower().startswith(("http://", "https://"))
     if asked and not is_url:
         raise UsageError(f"{asked[0]} is for a URL, and {place} is none", "Give the URL of the site, or leave it out.")
     folder = _crawled(place, asked) if is_url else Path(place)
+    if external:
+        _ask_others(folder, most, unchecked)
+    gc.unfreeze()  # a crawl in this process has frozen its objects: the end of the program frees them
     with Progress(sys.stderr) as progress:
         made = run.audit(folder, checks, None, unchecked, progress.doing)
     if baseline is not None:
@@ -90,6 +109,41 @@ def _crawled(url: str, asked: Sequence[str]) -> Path:
     folder, _ = placed((url,), lambda _: None)
     crawl.main([url, *asked], prog_name="gossamer crawl", standalone_mode=False)
     return folder
+
+
+def _ask_others(folder: Path, most: int, unchecked: bool) -> None:
+    """Requests the addresses of links to other sites that were not requested within a day."""
+    from gossamer import config
+    from gossamer.cli.progress import Progress
+    from gossamer.collection.layout import SETTINGS
+    from gossamer.config.user import user_settings
+    from gossamer.crawler.run import run as crawl
+    from gossamer.crawler.start import CrawlRequest
+    from gossamer.read.audit import run
+    from gossamer.read.audit.outside import Outside, settings_of
+    from gossamer.read.steer.deliver import deliver
+
+    addresses, known = run.addresses_outside(folder, unchecked), Outside(folder)
+    new, again = known.to_ask(addresses, most, time.time())
+    left = known.open()
+    said = f"{len(addresses):,} addresses of other sites: {len(new) + len(again) + left:,} to request"
+    print(said, file=sys.stderr)
+    if not (new or again or left):
+        return
+    if again:
+        deliver(known.folder, "again", again, lambda part: None)
+    with tempfile.TemporaryDirectory(prefix="gossamer-audit-") as made, Progress(sys.stderr) as progress:
+        settings, seeds = Path(made) / SETTINGS, Path(made) / "seeds"
+        settings.write_text(config.dump(settings_of(config.load(folder / SETTINGS))))
+        seeds.write_text("".join(f"{url}\n" for url in new))
+        request = CrawlRequest(
+            known.folder, (), (seeds,), config=settings, patience=30.0, user_settings=user_settings()
+        )
+        report = crawl(request, progress)
+    for line in report.lines():
+        print(line, file=sys.stderr)
+    if report.interrupted:
+        sys.exit(130)
 
 
 def _write(out: Path, made: Audit) -> None:

@@ -11,7 +11,8 @@ skipped, an element counts with its own attributes only, `content` only beside `
 goes on behind a label that is not known. A meta element behind the first `_PRESCAN` bytes is one that browsers meet
 while they parse, and begin again: there, texts of scripts, styles and titles are skipped as well.
 
-Invariant: `a_cut_text_in_utf_8_is_still_utf_8`, wherever it is cut, unless nothing but its last byte says so.
+Invariants: `a_cut_text_in_utf_8_is_still_utf_8`, wherever it is cut, unless nothing but its last byte says so;
+`a_body_in_utf_8_is_its_text_encoded`.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ import cchardet
 
 REPLACEMENT: Final = "replacement"
 """Stands for encodings that browsers no longer support."""
+_REPLACED: Final = "\N{REPLACEMENT CHARACTER}"
+"""Stands for bytes that mean nothing."""
 _TABLE: Final = """
 utf-8: unicode-1-1-utf-8 unicode11utf8 unicode20utf8 utf-8 utf8 x-unicode20utf8
 cp866: 866 cp866 csibm866 ibm866
@@ -127,7 +130,7 @@ def decode(body: bytes, declared: str) -> tuple[str, str]:
     if not name or (name.startswith("utf-16") and b"\0" not in body[:_PRESCAN]):
         name = _declared(body)
     if name == REPLACEMENT:
-        return "\N{REPLACEMENT CHARACTER}" if body else "", name
+        return _REPLACED if body else "", name
     if name:
         return body.decode(name, "replace"), name
     if (text := _iso_2022_jp(body)) is not None:
@@ -141,6 +144,13 @@ def decode(body: bytes, declared: str) -> tuple[str, str]:
     if name in ("", REPLACEMENT) or (name == "utf-8" and body.decode(errors="ignore").isascii()):
         name = "cp1252"
     return body.decode(name, "replace"), name
+
+
+def in_utf_8(text: str, charset: str, body: bytes) -> bytes:
+    """The text in UTF-8. `charset`, `body`: what `decode` made it of, which mostly is this already."""
+    if charset != "utf-8" or _REPLACED in text:
+        return text.encode(errors="replace")
+    return body.removeprefix(codecs.BOM_UTF8)
 
 
 def _is_cut(body: bytes, error: UnicodeDecodeError) -> bool:

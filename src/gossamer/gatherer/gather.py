@@ -26,13 +26,14 @@ from xxhash import xxh3_64
 
 from gossamer.base.model import LinkKind, Tag, VisitFlag
 from gossamer.config.settings import GathererSettings
-from gossamer.gatherer.charset import charset_of, decode
+from gossamer.gatherer.charset import charset_of, decode, in_utf_8
 from gossamer.gatherer.directives import of_header
 from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.language import LEAST, language
 from gossamer.gatherer.links import Kinds, Seen, based, followed, judged, resolved
 from gossamer.gatherer.markup.limits import bounded
-from gossamer.gatherer.read import HTML, SILENT, folded, read, read_headers
+from gossamer.gatherer.mentions import lines, mentions
+from gossamer.gatherer.read import HTML, SILENT, Read, folded, read, read_headers
 from gossamer.gatherer.sketch import sketch
 from gossamer.gatherer.text import page_lines, plain_lines, visible_text, without_white
 from gossamer.robots.parse import product_token
@@ -46,6 +47,7 @@ _EMPTY: Final = int(VisitFlag.EMPTY)
 _DIGITS: Final = b"0123456789"
 _LINKING: Final = frozenset(("link", "refresh"))
 """Header fields that may have links."""
+_NOTHING: Final = Read(0, 0)
 
 
 def gather(
@@ -66,29 +68,30 @@ def gather(
     them by lower-case name, for the links that they have; `proven` has the session parameters of the page's site, as
     `Scope.proving` takes them."""
     mime, _, _ = content_type.partition(";")
-    beside = read_headers(headers, settings) if headers and not _LINKING.isdisjoint(headers) else {}
+    beside = read_headers(headers, settings) if headers and not _LINKING.isdisjoint(headers) else _NOTHING
     text, charset = decode(body, charset_of(content_type))
     flags = of_header(robots_tag, agent, now) if robots_tag else 0
     if mime.strip().lower() not in HTML and mime.strip():
         told = _of_text(text, (), content_language, settings)
         cleaned = plain_lines(text, settings.keep) if settings.text else None
-        if beside:
-            told = _with_links(told, beside, url, flags, settings, scope, proven)
+        if beside.references:
+            told = _with_links(told, beside.references, url, flags, settings, scope, proven)
         return replace(told, charset=charset, flags=flags | told.flags, text=cleaned)
-    markup, tags = bounded(text)
+    markup, tags = bounded(text, in_utf_8(text, charset, body))
     del text  # do not hold a large page three times
     tree = LexborHTMLParser(markup)
     found = read(tree, tags, settings, product_token(agent), now)
     seen, base, references = Seen(), url, found.references
     if found.base:
         base, references = based(found.base, url, references, scope, seen)
-    targets = resolved(references, scope.proving(scope.joiner(base, charset), url, proven), seen)
+    join = scope.proving(scope.joiner(base, charset), url, proven)
+    targets = resolved(references, join, seen)
     of_page: Iterable[str] = targets
-    if beside:
+    if beside.references:
         of_page = list(targets)
         room = settings.max_links - len(found.references)
-        join = scope.proving(scope.joiner(url), url, proven)
-        resolved(dict(islice(beside.items(), room)), join, seen, targets)
+        to_own = scope.proving(scope.joiner(url), url, proven)
+        resolved(dict(islice(beside.references.items(), room)), to_own, seen, targets)
     out_degree = len(targets) - (url in targets) + sum(seen.counted)
     flags |= found.flags
     links = followed(targets, url, flags, settings, scope, seen)
@@ -106,7 +109,7 @@ def gather(
         out_degree,
         links,
         seen.counted,
-        seen.lines(),
+        seen.lines() + (lines(mentions(found, beside, seen.outside, join)) if settings.mentions else b""),
         told.language,
         found.description,
         told.sketch,

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from gossamer.base.model import Counted
 from gossamer.gatherer.links import Link
+from gossamer.gatherer.mentions import Mention, mentioned, withheld
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +27,7 @@ class Gathered:
     counted: list[int] = field(default_factory=lambda: [0] * len(Counted))
     """Number of counted links, by `Counted`."""
     seen: bytes = b""
-    """The counted links by class, extension and domain: see `links.py`."""
+    """Lines: the counted links by class, extension and domain (`links.py`), then mentions (`mentions.py`)."""
     language: str = ""
     """ISO 639-1 code; "" if there is too little text or the language is uncertain."""
     description: str = ""
@@ -39,7 +40,12 @@ class Gathered:
     preferences: list[tuple[str, str]] = field(default_factory=list)
     """Preferences for the use of the content, from meta elements: names and values."""
 
+    @property
+    def mentions(self) -> list[Mention]:
+        """What no decision of the crawl needs: see `mentions.py`."""
+        return mentioned(self.seen)
+
     def withheld(self) -> Gathered:
         """The same for a page that must not be indexed: without its content, but with its links."""
         links = [link._replace(text="") if link.text else link for link in self.links]
-        return replace(self, title="", description="", text=None, links=links)
+        return replace(self, title="", description="", text=None, links=links, seen=withheld(self.seen))

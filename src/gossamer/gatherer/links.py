@@ -22,7 +22,8 @@ from gossamer.urls import Join, Scope, UrlClass, canonical, extension, has_www, 
 
 _WITH_WWW: Final = ("http://www.", "https://www.")
 _NOFOLLOW, _WWW, _DYNAMIC_FLAG = int(LinkFlag.NOFOLLOW), int(LinkFlag.WWW), int(LinkFlag.DYNAMIC)
-_PAGE, _DYNAMIC = UrlClass.PAGE, UrlClass.DYNAMIC
+_EMPHASIS = int(LinkFlag.HEADING | LinkFlag.BOLD)
+_PAGE, _DYNAMIC, _DOCUMENT = UrlClass.PAGE, UrlClass.DYNAMIC, UrlClass.DOCUMENT
 _OUT_OF_SCOPE, _TOO_LONG = int(Counted.OUT_OF_SCOPE), int(Counted.TOO_LONG)
 _REJECTED, _TRAP, _NOT_HTTP = int(Counted.REJECTED), int(Counted.TRAP), int(Counted.NOT_HTTP)
 _LONGEST: Final = 16_384
@@ -66,11 +67,13 @@ class Link(NamedTuple):
 class Seen:
     """The counted links of one page."""
 
-    __slots__ = ("_found", "counted")
+    __slots__ = ("_found", "counted", "outside")
 
     def __init__(self) -> None:
         self.counted = [0] * len(Counted)
         """By `Counted`."""
+        self.outside: list[tuple[str, Found]] = []
+        """Pages and documents of hosts out of scope."""
         self._found: defaultdict[tuple[int, str, str], int] = defaultdict(int)
 
     def add(self, of: int, url: str) -> None:
@@ -113,8 +116,9 @@ def scheme(raw: str) -> str:
 
 
 def merged(known: Found, again: Found) -> Found:
-    """Merge two links to one target: the first kind, nofollow only if both are, and the first text of the page."""
-    flags = known[1] if again[1] & _NOFOLLOW else known[1] & ~_NOFOLLOW
+    """Merge two links to one target: the first kind, nofollow only if both are, emphasized if one is, and the first
+    text of the page."""
+    flags = (known[1] if again[1] & _NOFOLLOW else known[1] & ~_NOFOLLOW) | again[1] & _EMPHASIS
     earlier = again[4] is known[4] and again[3] < known[3]
     if again[2] and (earlier or not known[2]):
         return (known[0], flags, *again[2:])
@@ -159,9 +163,8 @@ def resolved(references: Mapping[str, Found], join: Join, seen: Seen, before: Ki
 
 def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> list[Link]:
     """Links to the targets that may become pages, without the page itself. The other targets are counted in `seen`."""
-    links = list[Link]()
-    class_of, rejects, entraps, longest = scope.classes.of, scope.rejects, scope.entraps, scope.url_length
-    new = tuple.__new__  # `Link(...)` takes twice as long
+    pages: Kinds = {}
+    class_of, longest = scope.classes.of, scope.url_length
     root = own[: own.index("/", 8) + 1]
     accepted = {root: scope.admits(root)}
     for url, found in targets.items():
@@ -170,6 +173,8 @@ def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> 
         of = class_of(url)
         if of < _PAGE:
             seen.add(of, url)
+            if of >= _DOCUMENT and not scope.admits(url):
+                seen.outside.append((url, found))
             continue
         if not url.startswith(root):
             root = url[: url.index("/", 8) + 1]
@@ -177,17 +182,22 @@ def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> 
                 accepted[root] = scope.admits(root)
         if not accepted[root]:
             seen.add(_OUT_OF_SCOPE, url)
+            seen.outside.append((url, found))
         elif len(url) > longest:
             seen.add(_TOO_LONG, url)
-        elif rejects(url):
-            seen.add(_REJECTED, url)
-        elif entraps(url):
-            seen.add(_TRAP, url)
+        elif of is _DYNAMIC:
+            pages[url] = (found[0], found[1] | _DYNAMIC_FLAG, *found[2:])
         else:
-            if of is _DYNAMIC:
-                found = (found[0], found[1] | _DYNAMIC_FLAG, *found[2:])
-            links.append(new(Link, (url, *found)))
-    return links
+            pages[url] = found
+    rejected, entrapped = scope.rejected(pages), scope.entrapped(pages)
+    for url in rejected:
+        seen.add(_REJECTED, url)
+        del pages[url]
+    for url in entrapped - rejected:
+        seen.add(_TRAP, url)
+        del pages[url]
+    new = tuple.__new__  # `Link(...)` takes twice as long
+    return [new(Link, (url, *found)) for url, found in pages.items()]
 
 
 def followed(targets: Kinds, url: str, flags: int, settings: GathererSettings, scope: Scope, seen: Seen) -> list[Link]:

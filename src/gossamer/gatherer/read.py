@@ -1,4 +1,4 @@
-"""Reads the elements of a page: references with their texts, base, directives, description, declared language.
+"""Reads the elements of a page: references with their texts, base, directives, description, language, headings.
 
 The tree is walked once for each tag name, in the order of the setting `gatherer.links`. These walks (3 to 6 µs each)
 cost the same as one union selector (84 µs) and give the links in the order of their kinds. Tags that the page does not
@@ -7,10 +7,10 @@ contain need no walk. The text of a link costs 0.9 µs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from itertools import islice
+from itertools import islice, repeat
 from typing import Final, NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser, LexborNode
@@ -18,6 +18,7 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 from gossamer.base.model import LinkFlag, LinkKind, Tag, VisitFlag
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.directives import of_meta, refresh_target
+from gossamer.gatherer.emphasis import emphasized
 from gossamer.gatherer.link_field import field_text, link_targets
 from gossamer.gatherer.links import Found, Kinds, merged
 from gossamer.gatherer.markup.nested import MOST_NESTED, is_nested, may_nest
@@ -26,6 +27,7 @@ from gossamer.gatherer.preferences import METAS
 
 HTML: Final = frozenset({"text/html", "application/xhtml+xml"})
 LONGEST_DESCRIPTION: Final = 300
+LONGEST_HEADING: Final = 300
 
 _MANY_LINKS, _NOFOLLOW = int(VisitFlag.MANY_LINKS), int(LinkFlag.NOFOLLOW)
 _UNFOLLOWED: Final = frozenset({"nofollow", "ugc", "sponsored"})
@@ -68,6 +70,14 @@ class Read:
     """Declared language."""
     preferences: list[tuple[str, str]] = field(default_factory=list)
     """Preferences for the use of the content: names and values."""
+    headings: int = 0
+    """How many <h1> the page has."""
+    heading: str = ""
+    """Text of the first."""
+    canonicals: list[str] = field(default_factory=list)
+    """References that the page names as its own address."""
+    versions: list[tuple[str, str]] = field(default_factory=list)
+    """References to versions in other languages, each with its language."""
     text_left: int = _TEXT_IN_ALL
     nested_left: int | None = None
     """How many more links inside of other links have a text; None: nothing is nested that matters."""
@@ -98,7 +108,9 @@ def read(tree: LexborHTMLParser, tags: Marks, settings: GathererSettings, token:
     for bearer in bearers:
         if bearer.tag is Tag.A:
             found.nested_left = MOST_NESTED if may_nest(tags) else None
-            _read_anchors(tree, bearer, found, tags.may_have("svg"))
+            links = tree.tags("a")
+            flags = emphasized(tree, links, tags) or repeat(0)
+            _read_anchors(zip(links, flags, strict=False), bearer, found, tags.may_have("svg"))
         else:
             _read_others(before.get(bearer) or [node.attributes for node in tree.tags(bearer.name)], bearer, found)
     if link and tags.may_have("link"):
@@ -106,6 +118,8 @@ def read(tree: LexborHTMLParser, tags: Marks, settings: GathererSettings, token:
             _read_link(node.attributes, position, found)
     if tags.may_have("meta"):
         _read_metas(tree, found, token, refresh, now)
+    if settings.mentions and tags.may_have("h1"):
+        _read_headings(tree, found)
     if tags.may_have("base"):
         for node in tree.tags("base"):
             found.base = found.base or node.attributes.get("href") or ""
@@ -136,18 +150,19 @@ def _nofollow(attributes: Mapping[str, str | None]) -> int:
     return 0 if _UNFOLLOWED.isdisjoint(rel.split()) else _NOFOLLOW
 
 
-def _read_anchors(tree: LexborHTMLParser, bearer: Bearer, found: Read, has_svg: bool) -> None:
-    """Read all <a>. This is the loop with the highest cost: the text of a link is read only if it may be needed. In SVG
-    the URL may be in `xlink:href`."""
+def _read_anchors(links: Iterable[tuple[LexborNode, int]], bearer: Bearer, found: Read, has_svg: bool) -> None:
+    """Read all <a>, each with the flags of its emphasis. This is the loop with the highest cost: the text of a link is
+    read only if it may be needed. In SVG the URL may be in `xlink:href`."""
     references, longest, (_, attribute, kind, tag) = found.references, found.anchor_length, bearer
-    for position, node in enumerate(tree.tags("a")):
+    for position, (node, flags) in enumerate(links):
         attributes = node.attributes
         raw = attributes.get(attribute) or (attributes.get(_XLINK) if has_svg else None)
         if not raw or raw[0] == "#":
             continue
         known = references.get(raw)
         text = _text(node, longest, found) if longest and (known is None or not known[2]) else ""
-        flags = _nofollow(attributes) if "rel" in attributes else 0
+        if "rel" in attributes:
+            flags |= _nofollow(attributes)
         if known is None and len(references) < found.most:
             references[raw] = (kind, flags, text, position, tag)
         else:
@@ -183,10 +198,29 @@ def _text_of_image(node: LexborNode, longest: int) -> str:
     return ""
 
 
+def _read_headings(tree: LexborHTMLParser, found: Read) -> None:
+    headings = tree.tags("h1")
+    found.headings = len(headings)
+    if headings:
+        found.heading = folded(headings[0].text_lexbor() or "", LONGEST_HEADING) or _text_of_image(
+            headings[0], LONGEST_HEADING
+        )
+
+
 def _read_link(attributes: Mapping[str, str | None], position: int, found: Read) -> None:
     kind = _kind_of_rel(attributes.get("rel") or "", attributes)
     if kind is not None:
-        found.add(attributes.get("href"), (kind, 0, "", position, Tag.LINK))
+        raw = attributes.get("href")
+        found.add(raw, (kind, 0, "", position, Tag.LINK))
+        _note(kind, raw, attributes.get("hreflang"), found)
+
+
+def _note(kind: LinkKind, raw: str | None, language: str | None, found: Read) -> None:
+    """Note the canonical address, and the language of another version."""
+    if raw and kind is LinkKind.CANONICAL:
+        found.canonicals.append(raw)
+    elif raw and language and kind is LinkKind.ALTERNATE:
+        found.versions.append((raw, language))
 
 
 def _kind_of_rel(rel: str, attributes: Mapping[str, str | None]) -> LinkKind | None:
@@ -201,8 +235,8 @@ def _kind_of_rel(rel: str, attributes: Mapping[str, str | None]) -> LinkKind | N
     return None if _SEQUENCE.isdisjoint(words) else LinkKind.ANCHOR
 
 
-def read_headers(headers: Mapping[str, str], settings: GathererSettings) -> Kinds:
-    """The references in header fields (by lower-case name): `Refresh` and `Link`, read like <meta> and <link>.
+def read_headers(headers: Mapping[str, str], settings: GathererSettings) -> Read:
+    """What is in header fields (by lower-case name): `Refresh` and `Link`, read like <meta> and <link>.
 
     They are relative to the URL of the response: a base element does not move them. They are not part of the digest,
     which is about the page.
@@ -216,7 +250,8 @@ def read_headers(headers: Mapping[str, str], settings: GathererSettings) -> Kind
             kind = _kind_of_rel(given.get("rel", ""), given)
             if kind is not None and "anchor" not in given:  # with an anchor it is a link of another page
                 found.add(raw, (kind, 0, "", position, Tag.HEADER))
-    return found.references
+                _note(kind, raw, given.get("hreflang"), found)
+    return found
 
 
 def _read_metas(tree: LexborHTMLParser, found: Read, token: str, refresh: bool, now: float) -> None:

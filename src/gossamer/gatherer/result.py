@@ -68,21 +68,7 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
     if assignment.version:
         now = _version(result, payload, etag, modified)
         change, validators = compared(assignment, now, result.outcome is Outcome.NOT_MODIFIED)
-    texts = (
-        mime(headers).encode(),
-        gathered.charset.encode(),
-        etag,
-        modified,
-        result.target.encode(),
-        _title(assignment, gathered),
-        assignment.address.encode(),
-        _detail(fetched, result.outcome)[:_LONGEST_TEXT],
-        rules.compiled(),
-        "\n".join(result.sitemaps).encode(errors="replace"),
-        gathered.language.encode(),
-        gathered.description.encode(errors="replace"),
-        lines([*of_headers(headers), *gathered.preferences, *_pairs(rules.preferences)]).encode(errors="replace"),
-    )
+    texts = _texts(result, etag, modified)
     visit = pack_visit(
         assignment.number,
         assignment.page,
@@ -121,6 +107,27 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
         *map(len, texts),
     )
     return frame(Type.RESULT, visit, *texts, result.links, gathered.seen)
+
+
+def _texts(result: Result, etag: bytes, modified: bytes) -> tuple[bytes, ...]:
+    """The texts of a visit, in the order of its record."""
+    fetched, gathered, rules = result.fetched, result.gathered, result.rules
+    preferences = [*of_headers(fetched.headers), *gathered.preferences, *_pairs(rules.preferences)]
+    return (
+        mime(fetched.headers).encode(),
+        gathered.charset.encode(),
+        etag,
+        modified,
+        result.target.encode(),
+        _title(fetched.assignment, gathered),
+        fetched.assignment.address.encode(),
+        _detail(fetched, result.outcome)[:_LONGEST_TEXT],
+        rules.compiled(),
+        "\n".join(result.sitemaps).encode(errors="replace"),
+        gathered.language.encode(),
+        gathered.description.encode(errors="replace"),
+        lines(preferences).encode(errors="replace"),
+    )
 
 
 def _version(result: Result, payload: bytes, etag: bytes, modified: bytes) -> Version | None:

@@ -9,8 +9,9 @@ Invariants: `texts_equal_but_for_white_space_have_equal_sketches`, `a_changed_wo
 `unrelated_texts_differ_in_half_of_the_bits`.
 
 It uses numpy, without a loop over words. The hash of a word is its polynomial in a fixed base modulo 2^64, computed
-from the products of all bytes with powers of the base. The votes are added up in lanes of 8 bits, 255 at a time.
-2,000 words take 0.13 ms. Splitting the text into words alone would take half of that.
+from running sums of the products of all bytes with powers of the base: sums wrap, and so do their differences. The
+votes are added up in lanes of 8 bits, 255 at a time. 2,000 words take 0.06 ms. Refused: `reduceat` instead of running
+sums, which takes three times as long.
 """
 
 from __future__ import annotations
@@ -67,10 +68,14 @@ def _runs(text: bytes) -> U64 | None:
     if len(starts) < FEWEST + 2:
         return None
     letters = np.frombuffer(text.translate(_FOLDED), np.uint8)
-    words = np.add.reduceat(letters * _POWERS[: len(letters)], starts)
+    sums = letters.astype(_U64)
+    sums *= _POWERS[: len(sums)]
+    np.cumsum(sums, out=sums)
+    words: U64 = sums[np.append(starts[1:], len(sums)) - 1]
+    words[1:] -= words[:-1]  # before the first word there are only zeros
     words *= _INVERSES[starts]
     first, second, third = _PLACES
-    runs = words[:-2] * first
+    runs: U64 = words[:-2] * first
     runs += words[1:-1] * second
     runs += words[2:] * third
     runs ^= runs >> _HALF

@@ -11,9 +11,13 @@ from collections.abc import Collection, Iterable
 from html import escape
 from typing import Final
 
+import numpy as np
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
-_WHITE: Final = b" \t\n\r\f\v"
+_WHITE: Final = b" \t\n\v\f\r"
+"""A space, and five octets in a row."""
+_SHORT: Final = 100_000
+"""Bytes of a short text."""
 # fmt: off
 _LINES: Final = frozenset({
     "address", "article", "aside", "blockquote", "br", "caption", "center", "dd", "details", "dialog", "dir", "div",
@@ -43,8 +47,16 @@ def visible_text(tree: LexborHTMLParser, drop: Iterable[str]) -> str:
 
 
 def without_white(text: str, whole: bytes) -> tuple[bytes, int]:
-    """The text without white space, and its length in characters. Splitting at white space costs five times more."""
-    cleaned = whole.translate(None, _WHITE)
+    """The text without white space, and its length in characters. Splitting at white space costs five times more.
+
+    `translate` looks at each byte, and a processor cannot guess where the next space is: numpy takes half the time, and
+    nine bytes for each byte of a short text."""
+    if len(whole) > _SHORT:
+        cleaned = whole.translate(None, _WHITE)
+    else:
+        octets = np.frombuffer(whole, np.uint8)
+        kept = (octets - np.uint8(ord("\t")) > ord("\r") - ord("\t")) & (octets != ord(" "))
+        cleaned = octets.take(kept.nonzero()[0]).tobytes()
     return cleaned, len(text) - (len(whole) - len(cleaned))
 
 

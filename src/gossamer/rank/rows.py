@@ -14,8 +14,9 @@ Memory: 4 bytes per page for `owner`, and one block. Decoding takes 2 to 3 ns pe
 
 from __future__ import annotations
 
+import os
 import struct
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -29,6 +30,7 @@ from gossamer.rank.graph import Block
 
 _HEAD: Final = struct.Struct("<8sQQQQQQ")
 _MAGIC: Final = b"gossROW1"
+_PIECE: Final = 1 << 20
 _VARINT: Final = 5
 """Maximum bytes of a number below 2^33."""
 BLOCK: Final = 1 << 16
@@ -57,33 +59,37 @@ def encode(sources: U32, degrees: I64, targets: U32, key: int) -> tuple[bytes, b
     limit = int(max(sources.max(), targets.max(initial=0))) + 1 if len(sources) else 0
     raw, data = sources[order].astype("<u4").tobytes(), body[:used].tobytes()
     facts = key, len(sources), int(links), int(widest), limit
-    return _HEAD.pack(_MAGIC, *facts, _checksum(facts, raw, data)), raw, data
+    return _HEAD.pack(_MAGIC, *facts, _checksum(facts, (raw, data))), raw, data
 
 
 def open_rows(path: Path, key: int) -> RowFile | None:
-    """Map a file and verify its checksum; None if it is missing, damaged or made from other data."""
+    """Verify the checksum of a file, and map it; None if it is missing, damaged, unreadable or made from other data.
+
+    It is read before it is mapped: where the disk fails, a read is an error, and a page of the map ends the process.
+    """
     try:
-        mapped = np.memmap(path, np.uint8, "r")
+        with path.open("rb") as file:
+            head, length = file.read(_HEAD.size), os.fstat(file.fileno()).st_size
+            if len(head) < _HEAD.size:
+                return None
+            magic, key_of_file, *facts, checksum = _HEAD.unpack(head)
+            rows, links, widest, limit = facts
+            middle = _HEAD.size + 4 * rows
+            if magic != _MAGIC or key_of_file != key or middle > length:
+                return None
+            if _checksum((key, *facts), iter(lambda: file.read(_PIECE), b"")) != checksum:
+                return None
+            mapped = np.asarray(np.memmap(file, np.uint8, "r"))
     except (OSError, ValueError):
         return None
-    if len(mapped) < _HEAD.size:
-        return None
-    magic, key_of_file, rows, links, widest, limit, checksum = _HEAD.unpack(mapped[: _HEAD.size].tobytes())
-    middle = _HEAD.size + 4 * rows
-    if magic != _MAGIC or key_of_file != key or middle > len(mapped):
-        return None
-    plain = np.asarray(mapped)
-    sources, body = plain[_HEAD.size : middle], plain[middle:]
-    if _checksum((key_of_file, rows, links, widest, limit), sources.data, body.data) != checksum:
-        return None
-    return RowFile(sources.view("<u4"), body, links, widest, limit)
+    return RowFile(mapped[_HEAD.size : middle].view("<u4"), mapped[middle:], links, widest, limit)
 
 
-def _checksum(facts: tuple[int, ...], sources: bytes | memoryview, body: bytes | memoryview) -> int:
+def _checksum(facts: tuple[int, ...], parts: Iterable[bytes]) -> int:
     """Of the head too: kernels trust its numbers."""
     digest = xxhash.xxh3_64(struct.pack(f"<{len(facts)}Q", *facts))
-    digest.update(sources)
-    digest.update(body)
+    for part in parts:
+        digest.update(part)
     return digest.intdigest()
 
 

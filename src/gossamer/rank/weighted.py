@@ -3,18 +3,15 @@
 
     r(p) = (1 - d)/N + d (sum over q linking to p of r(q) w(q,p) / (sum of w(q,.)) + D/N),    D as in `pagerank`
 
-    w(q,p) = c + T(tag) + AL + RP       a link with a text
+    w(q,p) = c + T + AL + RP            a link with a text
            = c                          a link without text: nothing is known about it
     AL = min(length of the text / d, 2)
     RP = b (1 - position / bearers)     position among the page's elements of that tag, from 0
 
 with c = 1, d = 16 characters (a common length; the limit of 2 prevents that a paragraph inside a link gets nearly all
-of the rank), b = 1/2, and T = 1 for a heading, 1/2 for strong or b, 0 for other tags. The paper states the form and
-leaves the constants open. Of the three attributes it found the length of the text the best and the position the
-weakest, because the first link in the source is often not the first on the screen: hence b < c.
-
-The `anchors` of a collection name the element that *bears* the link (a, area), not an element around it: T is 0 there.
-Headings are for graphs from other sources.
+of the rank), b = 1/2, and T = 1 for a link in a heading or around one, 1/2 in or around strong or b, else 0. The paper
+states the form and leaves the constants open. Of the three attributes it found the length of the text the best and the
+position the weakest, because the first link in the source is often not the first on the screen: hence b < c.
 
 Invariant: `without_attributes_weighted_link_rank_is_pagerank`: if all links of each page have equal weights, the result
 is PageRank. Memory: 12 bytes per link during the computation.
@@ -35,11 +32,13 @@ BASE: Final = 1.0
 TEXT_LENGTH: Final = 16.0
 MOST_TEXT: Final = 2.0
 POSITION: Final = 0.5
-TAGS: Final = {**dict.fromkeys(("h1", "h2", "h3", "h4", "h5", "h6"), 1.0), "strong": 0.5, "b": 0.5}
+HEADING: Final = 1.0
+BOLD: Final = 0.5
 
 
 def link_weight(length: F64, position: F64, bearers: F64, emphasis: F64 | float = 0.0) -> F32:
-    """The weights of links with texts: `length` in characters, `position` below `bearers`, `emphasis` from TAGS."""
+    """The weights of links with texts: `length` in characters, `position` below `bearers`, `emphasis`: HEADING,
+    BOLD or 0."""
     text = np.minimum(length / TEXT_LENGTH, MOST_TEXT)
     place = POSITION * (1.0 - position / np.maximum(bearers, 1.0))
     return np.asarray(BASE + emphasis + text + place, np.float32)

@@ -141,6 +141,7 @@ def _reading(html: str) -> Callable[[], object]:
     return lambda: gathered(html)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", PAGES)
 def test_gathering_does_not_take_quadratic_time(name: str) -> None:
     """A page sixteen times as long would take 256 times as long. Cache misses cost at most a factor of 50."""
@@ -201,6 +202,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before)
 """
 
 
+@pytest.mark.slow
 def test_open_formatting_elements_take_little_memory_and_time() -> None:
     names = [name for name in PAGES if "formatting" in name or " long " in name or "options" in name]
     assert len(names) > 12

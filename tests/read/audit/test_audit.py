@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import shutil
 from pathlib import Path
 
 import pytest
@@ -13,13 +14,14 @@ from hypothesis import strategies as st
 
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_html
-from gossamer.base.model import Outcome
+from gossamer.base.model import LinkKind, Outcome
 from gossamer.cli import app
 from gossamer.cli.crawl import crawl
 from gossamer.collection.layout import SETTINGS
-from gossamer.config import dump
-from gossamer.read.audit import run, shown
+from gossamer.config import Settings, dump, override
+from gossamer.read.audit import outside, run, shown
 from gossamer.read.audit.run import Audit, Found, Result
+from gossamer.urls import Scope
 from gossamer.webs.simulated import Reply
 from tests.support.world import World
 
@@ -58,6 +60,7 @@ def test_an_audit_finds_what_is_wrong_in_a_crawl(folder: Path) -> None:
     assert "and 1 more" in text
 
 
+@pytest.mark.slow
 def test_files_exit_codes_and_baseline(folder: Path, tmp_path: Path) -> None:
     def ended(*more: str) -> str:
         done = CliRunner().invoke(app, ["audit", str(folder), *more], catch_exceptions=False)
@@ -100,6 +103,70 @@ def test_a_url_is_crawled_first_with_the_contact_given(
             CliRunner().invoke(app, ["audit", "a.example", "--mine"], catch_exceptions=False)
     finally:
         (tmp_path / "a.example").rename(folder)
+
+
+def test_a_damaged_segment_is_named_and_the_rest_is_audited(folder: Path, tmp_path: Path) -> None:
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    for path in (copy / "shard-000" / "visits").glob("*.parquet"):
+        path.write_bytes(path.read_bytes()[:-9] + b"destroyed")
+    made = run.audit(copy)
+    assert "is damaged" in made.notes[0]
+    assert "gossamer verify" in made.notes[0]
+    assert made.notes[0] in list(shown.lines(made, 1))
+    assert for_html(made.notes[0]) in shown.as_html(made)
+    assert made.to_json()["notes"] == list(made.notes)
+
+
+def test_a_collection_without_pages_says_so(tmp_path: Path) -> None:
+    world = World(tmp_path / "empty", lambda _: Reply(outcome=Outcome.NOT_FOUND, status=404))
+    world.run(["http://a.example/"])
+    (tmp_path / "empty" / SETTINGS).write_text(dump(world.settings))
+    made = run.audit(tmp_path / "empty")
+    assert made.pages == 0
+    assert any("No page was fetched" in note for note in made.notes)
+
+
+OTHERS = {
+    "http://b.example/": Reply(title="fine", digest=1),
+    "http://b.example/moved": Reply(
+        outcome=Outcome.REDIRECT, status=301, redirect="http://b.example/gone", links=("http://b.example/gone",),
+        kind=LinkKind.REDIRECT,
+    ),
+}  # fmt: skip
+
+
+def test_what_is_known_of_other_sites_follows_redirects_and_is_asked_once_a_day(tmp_path: Path) -> None:
+    def reply(url: str) -> Reply:
+        return OTHERS.get(url, Reply() if url.endswith("robots.txt") else Reply(outcome=Outcome.NOT_FOUND, status=404))
+
+    addresses = ["http://b.example/", "http://b.example/moved", "http://b.example/other", "http://b.example/new"]
+    place = tmp_path / outside.FOLDER
+    world = World(place, reply, ('seeder.domains=["*"]', 'seeder.follow="none"'))
+    world.run(addresses[:3])
+    (place / SETTINGS).write_text(dump(world.settings))
+    known = outside.Outside(tmp_path)
+    assert list(known.rows(addresses)) == [
+        ("http://b.example/", "ok", 200),
+        ("http://b.example/moved", "not_found", 404),
+        ("http://b.example/other", "not_found", 404),
+    ]
+    visited = known.answer(addresses[0])
+    assert visited is not None
+    assert visited.visited is not None
+    assert known.to_ask(addresses, 9, visited.visited + outside.DAY / 2) == (addresses[3:], [])
+    new, again = known.to_ask(addresses, 9, visited.visited + 2 * outside.DAY)
+    assert (new, len(again)) == (addresses[3:], 3)
+    assert known.to_ask(addresses, 2, visited.visited + 2 * outside.DAY) == ([], again[:2])
+
+
+def test_other_sites_are_asked_as_politely_as_every_site() -> None:
+    changes = ("harvester.wait=7s", "harvester.pause=9s", 'harvester.contact="me@a.example"', "harvester.mine=true")
+    made = outside.settings_of(override(Settings(), changes))
+    usual = Settings().harvester
+    assert (made.harvester.wait, made.harvester.pause) == (usual.wait, 9.0)
+    assert (made.harvester.contact, made.harvester.mine) == ("me@a.example", False)
+    assert Scope.of(made.seeder).classes.of("https://b.example/paper.pdf").page
+    assert (made.seeder.follow, made.seeder.sitemaps, made.seeder.domains) == ("none", False, ("*",))
 
 
 def test_an_unknown_check_names_the_nearest() -> None:

@@ -32,6 +32,10 @@ class Planted:
         self.connection.execute(_PAGE)
         self.connection.execute("create table link (source bigint, target bigint, kind varchar, text varchar)")
         self.connection.execute("create table near (page bigint)")
+        self.connection.execute(
+            "create table mention (page bigint, kind varchar, url varchar, text varchar, number int)"
+        )
+        self.connection.execute("create table outside (url varchar, outcome varchar, status int)")
         self.number = 0
         self.root = self.page(ROOT)
 
@@ -51,6 +55,15 @@ class Planted:
 
     def link(self, source: int, target: int, kind: str = "anchor", text: str | None = "here") -> None:
         self.connection.execute("insert into link values (?, ?, ?, ?)", [source, target, kind, text])
+
+    def mention(self, page: int, kind: str, url: str | None = None, text: str | None = None, number: int = 1) -> None:
+        self.connection.execute("insert into mention values (?, ?, ?, ?, ?)", [page, kind, url, text, number])
+
+    def outside(self, url: str, outcome: str, status: int | None, *pages: int) -> None:
+        """An address of another site, which these pages link to."""
+        self.connection.execute("insert into outside values (?, ?, ?)", [url, outcome, status])
+        for page in pages:
+            self.mention(page, "external", url, "there")
 
     def run(self, statement: str) -> list[Any]:
         return self.connection.execute(statement).fetchall()
@@ -174,9 +187,80 @@ def test_canonicals(site: Planted) -> None:
     ):
         site.link(a, b, "canonical")
     site.link(self_named, self_named, "canonical")
+    for url in (f"{ROOT}x", f"{ROOT}c3"):
+        site.mention(several, "canonical", url, url)
+    for written in ("/y", f"{ROOT}y"):
+        site.mention(fine, "canonical", f"{ROOT}y", written)
     assert urls(site.found("canonical-several")) == ["c0"]
     assert urls(site.found("canonical-broken")) == ["c1"]
     assert urls(site.found("canonical-elsewhere")) == ["c0", "c0", "c2"]
+
+
+def test_headings(site: Planted) -> None:
+    for name, number in (("h0", 0), ("h1", 1), ("h2", 2), ("h3", 3)):
+        site.mention(site.page(f"{ROOT}{name}"), "h1", None, "Welcome", number)
+    site.page(f"{ROOT}unrecorded")
+    site.mention(site.page(f"{ROOT}gone", outcome="not_found"), "h1", None, None, 0)
+    assert urls(site.found("heading-missing")) == ["h0"]
+    assert [(each.url[-2:], each.detail) for each in site.found("heading-several")] == [
+        ("h2", "2 headings: Welcome"),
+        ("h3", "3 headings: Welcome"),
+    ]
+
+
+def test_versions_in_other_languages(site: Planted) -> None:
+    pages = {name: site.page(f"{ROOT}{name}") for name in ("en", "de", "fr", "es", "it", "old")}
+    gone = site.page(f"{ROOT}gone", outcome="not_found", status=404)
+    for name, page in pages.items():
+        if name != "old":
+            site.mention(page, "h1")
+            site.mention(page, "hreflang", f"{ROOT}{name}", name)
+    for a, b in (("en", "de"), ("de", "en"), ("en", "fr"), ("es", "fr"), ("it", "old")):
+        site.mention(pages[a], "hreflang", f"{ROOT}{b}", "de" if b == "old" else b)
+    site.mention(pages["en"], "hreflang", "https://other.example/", "pt")
+    site.mention(pages["en"], "hreflang", f"{ROOT}gone", "nl")
+    found = site.found("hreflang-return")
+    assert [(each.url[-2:], each.source, each.detail) for each in found] == [
+        ("en", f"{ROOT}fr", "fr"),
+        ("es", f"{ROOT}fr", "fr"),
+    ]
+    assert [(each.url, each.source) for each in site.found("hreflang-broken")] == [(f"{ROOT}gone", f"{ROOT}en")]
+    assert gone
+
+
+def test_codes_of_languages(site: Planted) -> None:
+    page = site.page(f"{ROOT}codes")
+    good = ("de", "en-gb", "zh-hant", "zh-hant-tw", "x-default", "pt-br", "sr-latn")
+    bad = ("en-uk", "english", "de_at", "xx", "en-eu", "", "-de", "at-de", "x-de", "de-")
+    for code in (*good, *bad):
+        site.mention(page, "hreflang", f"{ROOT}codes", code or None)
+    assert {each.detail or "" for each in site.found("hreflang-code")} == set(bad)
+    assert len(site.found("hreflang-code")) == len(bad)
+
+
+def test_links_to_other_sites(site: Planted) -> None:
+    other = site.page(f"{ROOT}other")
+    site.outside("https://b.example/gone", "not_found", 404, site.root, other)
+    site.outside("https://nowhere.example/", "name_failed", None, other)
+    site.outside("https://b.example/down", "server_error", 503, site.root)
+    site.outside("https://c.example/", "connect_failed", None, site.root)
+    for outcome, status in (("ok", 200), ("refused", 403), ("other_type", 200), ("challenged", 403)):
+        site.outside(f"https://b.example/{outcome}", outcome, status, site.root)
+    site.outside("https://b.example/unlinked", "not_found", 404)
+    site.mention(site.root, "external", "https://b.example/unasked", "there")
+    assert [(each.url, each.source, each.anchor, each.detail) for each in site.found("external-broken")] == [
+        ("https://b.example/gone", ROOT, "there", "404"),
+        ("https://b.example/gone", f"{ROOT}other", "there", "404"),
+        ("https://nowhere.example/", f"{ROOT}other", "there", "name_failed"),
+    ]
+    assert [each.url for each in site.found("external-failing")] == ["https://b.example/down", "https://c.example/"]
+
+
+def test_parts_of_other_sites_by_http(site: Planted) -> None:
+    site.mention(site.root, "part", "http://cdn.example/lib.js")
+    site.mention(site.root, "part", "https://cdn.example/lib.js")
+    site.mention(site.page("http://a.example/plain"), "part", "http://cdn.example/other.js")
+    assert [each.url for each in site.found("insecure-part")] == ["http://cdn.example/lib.js"]
 
 
 def test_duplicates(site: Planted) -> None:

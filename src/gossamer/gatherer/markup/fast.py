@@ -79,8 +79,7 @@ def _keys_of(names: list[str]) -> U64:
 _NEVER_DEEP, _STRANGE = np.sort(_keys_of(sorted(NEVER_DEEP))), np.sort(_keys_of([*RAW, *_FOREIGN]))
 _FORMATTING: Final = np.sort(_keys_of(sorted(FORMATTING)))
 _OPTION: Final = _keys_of(["option"])[0]
-_KINDS: Final = _keys_of(sorted(set(SIBLINGS.values())))
-_KIND_OF: Final = [(_keys_of([name])[0], _keys_of([kind])[0]) for name, kind in SIBLINGS.items() if name != kind]
+_KIND_OF: Final = {int(_keys_of([name])[0]): int(_keys_of([kind])[0]) for name, kind in SIBLINGS.items()}
 
 
 def is_plain(page: Marks, deepest: int, most_left: int, most_strays: int, most_options: int) -> bool:
@@ -94,8 +93,6 @@ def is_plain(page: Marks, deepest: int, most_left: int, most_strays: int, most_o
         return False
     deep = ~_among(keys, _NEVER_DEEP)
     keys, ends = keys[deep], ends[deep]
-    for name, kind in _KIND_OF:
-        keys[keys == name] = kind
     return _closed(keys, ends, min(deepest, most_left)) or _bounded(keys, ends, deepest, most_left, most_strays)
 
 
@@ -168,7 +165,6 @@ def _closed(keys: U64, ends: Bools, deepest: int) -> bool:
 
 def _bounded(keys: U64, ends: Bools, deepest: int, most_left: int, most_strays: int) -> bool:
     """Whether the nesting stays within the limits although some elements are not properly closed."""
-    siblings = set(_KINDS.tolist())
     opened, left, strays = [0], 0, 0
     for key, is_end, formats in zip(keys.tolist(), ends.tolist(), _among(keys, _FORMATTING).tolist(), strict=True):
         last = opened[-1]
@@ -178,7 +174,9 @@ def _bounded(keys: U64, ends: Bools, deepest: int, most_left: int, most_strays: 
                 left -= formats
             else:
                 strays += formats
-        elif key != last or key not in siblings:
+        elif (kind := _KIND_OF.get(key)) is not None and _KIND_OF.get(last) == kind:
+            opened[-1] = key  # its end tag closes it, and that of the other name does not
+        else:
             opened.append(key)
             left += formats
             if left > most_left or len(opened) > deepest:

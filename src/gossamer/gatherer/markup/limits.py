@@ -115,11 +115,12 @@ _ADOPTED: Final = 7
 """If at most so many elements are open inside a formatting element, the parser closes it at its end tag for certain."""
 
 
-def bounded(text: str) -> tuple[bytes, Marks]:
-    """The text in UTF-8, cut before the tag that exceeds a limit of the parser, and its tags. Almost no page is cut."""
+def bounded(text: str, raw: bytes | None = None) -> tuple[bytes, Marks]:
+    """The text in UTF-8, cut before the tag that exceeds a limit of the parser, and its tags. Almost no page is cut.
+    `raw`: the text in UTF-8, if it is at hand."""
     if len(text) > LONG and text.count("<") > MOST_TAGS:
-        text = text[: -1 - len(text.split("<", MOST_TAGS + 1)[-1])]
-    found = marks(text)
+        text, raw = text[: -1 - len(text.split("<", MOST_TAGS + 1)[-1])], None
+    found = marks(text, raw)
     if _suspicious(text, found):
         return text[: _end(text)].encode(errors="replace"), found
     return found.raw, found
@@ -319,13 +320,13 @@ class _Formatting:
 
 
 def _follows_its_like(open_names: list[str], name: str) -> bool:
-    """Whether the tag closes a previous element of its kind, with all elements inside; the old one then stands for the
-    new one in `open_names`."""
+    """Whether the tag closes a previous element of its kind, with all elements inside; it then takes its place in
+    `open_names`. Its name counts: </dd> closes no <dt>."""
     if (kind := SIBLINGS.get(name)) is None:
         return False
     for back in range(1, min(len(open_names), _LOOK_BACK) + 1):
         if SIBLINGS.get(open_names[-back]) == kind:
-            del open_names[len(open_names) - back + 1 :]
+            open_names[len(open_names) - back :] = [name]
             return True
         if open_names[-back] not in _INLINE:
             return False

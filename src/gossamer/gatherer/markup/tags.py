@@ -57,9 +57,10 @@ class Marks(NamedTuple):
         return name in _IMPLIED or bool(self.pairs[_pair(name)])
 
 
-def marks(text: str) -> Marks:
-    """Find all possible tags of a page."""
-    raw = text.encode(errors="replace")
+def marks(text: str, raw: bytes | None = None) -> Marks:
+    """Find all possible tags of a page. `raw`: the text in UTF-8, if it is at hand."""
+    if raw is None:
+        raw = text.encode(errors="replace")
     padded = raw + _PADDING
     octets, words = np.frombuffer(padded, np.uint8), np.ndarray((len(padded) - _KEY + 1,), "<u4", padded, strides=(1,))
     places = np.flatnonzero(octets == ord("<"))

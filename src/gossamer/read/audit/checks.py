@@ -5,10 +5,12 @@ It reads these tables, which `run.py` makes:
 
     page    each known page: number, url, site, depth, kind, state, reason, in_sitemap, outcome, status, and what its
             last copy says (title, description, length, text_length, flags, charset, latency, redirect, duplicate_of …)
-    link    each link between known pages: source, target, kind, flags, text
+    link    each link between known pages: source, target, kind, text
+    mention what each page mentions: kind, url, text, number (`gatherer/mentions.py`)
+    outside what is known of addresses of other sites: url, outcome, status (`outside.py`)
 
-A *link* of a check is one to click; redirects, canonicals and parts of pages have other kinds. What is not recorded
-cannot be checked: the addresses of links to other sites, hreflang, headings.
+A *link* of a check is one to click; redirects, canonicals and parts of pages have other kinds. Versions of TLS are not
+recorded: libcurl names them in its debug log alone.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from dataclasses import dataclass
 from typing import Final, Literal
 
 from gossamer.base.model import VisitFlag
+from gossamer.read.audit.languages import is_language
 
 Severity = Literal["error", "warning", "notice"]
 SEVERITIES: Final[tuple[Severity, ...]] = ("notice", "warning", "error")
@@ -58,6 +61,8 @@ _FAILED: Final = (
     "('server_error', 'connect_failed', 'timed_out', 'too_slow', 'broken_off', 'protocol_error', 'bad_encoding', "
     "'no_content')"
 )
+_NO_ANSWER: Final = "('connect_failed', 'timed_out', 'tls_failed', 'server_error', 'broken_off', 'protocol_error')"
+_VERSION: Final = "join mention m on m.page = s.page and m.kind = 'hreflang'"
 _STARTS: Final = "split_part(url, '?', 1)"
 
 
@@ -73,6 +78,21 @@ def _pages(condition: str, detail: str = "null") -> str:
     return f"""
 select t.url, s.url, null, {detail} from page t left join page s on s.page = t.source
 where t.{_OK} and {condition} order by 1"""
+
+
+def _heading(condition: str, detail: str) -> str:
+    """SQL for the pages whose number of headings fulfils a condition."""
+    return f"""
+select t.url, null, null, {detail} from page t join mention m on m.page = t.page and m.kind = 'h1'
+where t.{_OK} and {condition} order by 1"""
+
+
+def _outside(condition: str) -> str:
+    """SQL for the links to other sites whose answer fulfils a condition."""
+    return f"""
+select o.url, s.url, m.text, coalesce(o.status::varchar, o.outcome) from outside o
+join mention m on m.url = o.url and m.kind = 'external' join page s on s.page = m.page
+where {condition} order by 1, 2"""
 
 
 def _shared(column: str) -> str:
@@ -139,7 +159,9 @@ where x.kind = 'redirect' and c.page <> a.page order by 1""",
         "Write https in the address of the part.",
         "select t.url, s.url, null, null from link l join page s on s.page = l.source "
         f"join page t on t.page = l.target where l.kind in ('embedded', 'frame') and s.{_OK} "
-        "and s.url like 'https:%' and t.url like 'http:%' order by 1, 2",
+        "and s.url like 'https:%' and t.url like 'http:%' union all "
+        "select m.url, s.url, null, null from mention m join page s on s.page = m.page "
+        "where m.kind = 'part' and s.url like 'https:%' and m.url like 'http:%' order by 1, 2",
     ),
     Check(
         "orphan", "warning", "A sitemap lists the page, and no page links to it.",
@@ -206,8 +228,8 @@ where x.kind = 'redirect' and c.page <> a.page order by 1""",
     ),
     Check(
         "canonical-several", "error", "The page names several canonical addresses.", "Name one.",
-        "select s.url, null, null, string_agg(t.url, ' ' order by t.url) from link l join page s on s.page = l.source "
-        "join page t on t.page = l.target where l.kind = 'canonical' group by s.url having count(distinct t.url) > 1 "
+        "select s.url, null, null, string_agg(distinct m.url, ' ' order by m.url) from mention m "
+        "join page s on s.page = m.page where m.kind = 'canonical' group by s.url having count(distinct m.url) > 1 "
         "order by 1",
     ),
     Check(
@@ -225,6 +247,44 @@ where x.kind = 'redirect' and c.page <> a.page order by 1""",
         "left join link m on m.source = t.page and m.kind = 'canonical' and m.target <> t.page "
         "left join page c on c.page = m.target "
         "where l.kind = 'canonical' and s.page <> t.page and (t.outcome = 'redirect' or c.page is not null) order by 1",
+    ),
+    Check(
+        "hreflang-return", "warning", "A version in another language does not name this page as its version.",
+        "Name the versions of a page in all of them.",
+        f"select s.url, t.url, null, m.text from page s {_VERSION} join page t on t.url = m.url "
+        f"where s.{_OK} and t.{_OK} and t.page <> s.page and t.page in (select page from mention where kind = 'h1') "
+        "and not exists (select 1 from mention b where b.page = t.page and b.kind = 'hreflang' and b.url = s.url) "
+        "order by 1, 2",
+    ),
+    Check(
+        "hreflang-code", "warning", "The language of a version is no code of a language, script and country.",
+        "Write it like de, de-at, zh-hant or x-default.",
+        f"select s.url, m.url, null, m.text from page s {_VERSION} where s.{_OK} and not {is_language('m.text')} "
+        "order by 1, 2, 4",
+    ),
+    Check(
+        "hreflang-broken", "error", "The address of a version in another language brings no page.",
+        "Correct or remove it.",
+        f"select t.url, s.url, null, m.text || ': ' || t.outcome from page s {_VERSION} join page t on t.url = m.url "
+        f"where s.{_OK} and t.outcome is not null and not t.{_OK} order by 1, 2",
+    ),
+    Check(
+        "heading-missing", "notice", "The page has no main heading (h1).", "Write one.",
+        _heading("m.number = 0", "null"),
+    ),
+    Check(
+        "heading-several", "notice", "The page has several main headings (h1).", "Keep one; the others are h2.",
+        _heading("m.number > 1", "m.number || ' headings: ' || coalesce(m.text, '')"),
+    ),
+    Check(
+        "external-broken", "error", "A link leads to a page of another site that does not exist (--external).",
+        "Correct or remove the link.",
+        _outside(f"o.outcome in {_BROKEN} or o.outcome = 'name_failed'"),
+    ),
+    Check(
+        "external-failing", "warning", "A link leads to another site that fails, or does not answer (--external).",
+        "Look at it again later; remove the link if it stays so.",
+        _outside(f"o.outcome in {_NO_ANSWER}"),
     ),
     Check(
         "duplicate", "warning", "The page has the same text and links as another.",

@@ -23,9 +23,11 @@ from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import SETTINGS
 from gossamer.read.audit.checks import CHECKS, NAMES, SEVERITIES, Check, Limits, Severity
+from gossamer.read.audit.older import add_older
+from gossamer.read.audit.outside import add_outside, linked
 from gossamer.read.near import near
 from gossamer.read.sql.database import Database
-from gossamer.read.sql.sources import find
+from gossamer.read.sql.sources import find, whole
 
 MEMORY: Final = "1GB"
 MOST: Final = 100_000
@@ -35,7 +37,8 @@ create temp table page as
 with said as (
     select page, arg_max({'outcome': outcome, 'status': status, 'title': title, 'description': description,
         'length': length, 'text_length': text_length, 'flags': flags, 'charset': charset, 'latency': latency,
-        'redirect': redirect, 'duplicate_of': duplicate_of, 'detail': detail, 'sketch': sketch}, (tick, number)) as v
+        'redirect': redirect, 'duplicate_of': duplicate_of, 'detail': detail, 'sketch': sketch, 'mime': mime,
+        'tick': tick, 'warc_file': warc_file, 'warc_offset': warc_offset, 'warc_end': warc_end}, (tick, number)) as v
     from stored.visits where ask = 'page' and outcome not in ('returned', 'not_modified') group by page
 ), linked as (
     select target, count(distinct source) as linked from stored.links where kind in ('anchor', 'frame') group by 1
@@ -43,7 +46,7 @@ with said as (
 select p.page, p.url, p.site, coalesce(p.current_depth, p.depth) as depth, p.kind, p.source, p.state, p.reason,
        p.kind = 'sitemap' or h.page is not null as in_sitemap, coalesce(i.linked, 0) as linked, v.outcome, v.status,
        v.title, v.description, v.length, v.text_length, v.flags, v.charset, v.latency, v.redirect, v.duplicate_of,
-       v.detail, v.sketch
+       v.detail, v.sketch, v.mime, v.tick, v.warc_file, v.warc_offset, v.warc_end
 from pages p left join said on said.page = p.page left join linked i on i.target = p.page
 left join (select distinct page from stored.hints) h on h.page = p.page
 """,
@@ -54,7 +57,12 @@ from (select distinct source, target, kind from stored.links) l
 left join (select source, target, min(text) as text from stored.anchors group by 1, 2) a
     on a.source = l.source and a.target = l.target group by 1, 2, 3
 """,
+    """
+create temp table mention as
+select m.page, m.kind, m.url, m.text, m.number from stored.mentions m join page p on p.page = m.page and p.tick = m.tick
+""",
 )
+_READ: Final = ("pages", "visits", "links", "anchors", "hints", "mentions", "verdicts", "sites")
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +107,8 @@ class Audit:
     pages: int
     """Fetched pages."""
     results: tuple[Result, ...]
+    notes: tuple[str, ...] = ()
+    """What was not checked, and why."""
 
     def count(self, severity: Severity) -> int:
         return sum(result.number for result in self.results if result.severity == severity)
@@ -111,7 +121,8 @@ class Audit:
         )
 
     def to_json(self) -> dict[str, Any]:
-        return {"audit": self.name, "pages": self.pages, "checks": [asdict(result) for result in self.results]}
+        checks = [asdict(result) for result in self.results]
+        return {"audit": self.name, "pages": self.pages, "notes": list(self.notes), "checks": checks}
 
 
 def chosen(names: Sequence[str]) -> tuple[Check, ...]:
@@ -133,26 +144,38 @@ def audit(
 ) -> Audit:
     """Runs the checks."""
     values = asdict(limits or Limits())
-    with _opened(folder, unchecked) as database:
+    with _opened(folder, unchecked, show) as (database, notes):
         pages = database.run("select count(*) from page where outcome in ('ok', 'duplicate')")[0][0]
         results = []
         for number, check in enumerate(checks):
             show(check.sentence.format(**values), number / len(checks))
             results.append(_result(database, check, values))
-    return Audit(folder.resolve().name, int(pages), tuple(results))
+    if not pages:
+        notes.append("No page was fetched yet. `gossamer status` says why.")
+    return Audit(folder.resolve().name, int(pages), tuple(results), tuple(notes))
+
+
+def addresses_outside(folder: Path, unchecked: bool = False) -> list[str]:
+    """The addresses of other sites that pages link to, those of most pages first."""
+    with _opened(folder, unchecked, lambda *_: None) as (database, _):
+        return linked(database)
 
 
 @contextmanager
-def _opened(folder: Path, unchecked: bool) -> Iterator[Database]:
-    """The collection with the tables that the checks read."""
+def _opened(folder: Path, unchecked: bool, show: Callable[[str, float], None]) -> Iterator[tuple[Database, list[str]]]:
+    """The collection with the tables that the checks read, and what cannot be checked. A damaged segment is left
+    out."""
     with tempfile.TemporaryDirectory(prefix="gossamer-audit-") as spilled:
-        sources = find(folder, fresh=True, unchecked=unchecked)
-        database = Database(sources, config.load(folder / SETTINGS), MEMORY, Path(spilled))
+        sources, damaged = whole(find(folder, fresh=True, unchecked=unchecked), _READ)
+        settings, notes = config.load(folder / SETTINGS), damaged
+        database = Database(sources, settings, MEMORY, Path(spilled))
         try:
             for statement in _TABLES:
                 database.run(statement, views=["pages"])
             _add_near(database)
-            yield database
+            notes += add_older(database, sources.shard, settings, show)
+            add_outside(database, folder)
+            yield database, notes
         finally:
             database.connection.close()
 

@@ -37,6 +37,7 @@ def lines(audit: Audit, rows: int) -> Iterator[str]:
     """For the screen: what was found, the worst first, with some examples of each."""
     counts = ", ".join(f"{thousands(audit.count(s))} {s}s" for s in reversed(SEVERITIES))
     yield f"{audit.name}: {thousands(audit.pages)} fetched pages, {counts}"
+    yield from audit.notes
     for severity in reversed(SEVERITIES):
         for result in audit.results:
             if result.severity == severity and result.number:
@@ -73,11 +74,13 @@ def as_html(audit: Audit) -> str:
     counts = ", ".join(f'<span class="{s}">{thousands(audit.count(s))} {s}s</span>' for s in reversed(SEVERITIES))
     parts = [_part(r) for s in reversed(SEVERITIES) for r in audit.results if r.severity == s and r.number]
     clean = [for_html(result.name) for result in audit.results if not result.number]
+    notes = "".join(f"<p>{for_html(note)}</p>\n" for note in audit.notes)
     title = for_html(f"Audit of {audit.name}")
     return (
         f'<!doctype html>\n<html lang="en"><head><meta charset="utf-8"><title>{title}</title>\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1">\n<style>{_STYLE}</style></head>\n'
-        f"<body><h1>{title}</h1>\n<p>{thousands(audit.pages)} fetched pages: {counts}.</p>\n{chr(10).join(parts)}\n"
+        f"<body><h1>{title}</h1>\n<p>{thousands(audit.pages)} fetched pages: {counts}.</p>\n"
+        f"{notes}{chr(10).join(parts)}\n"
         f'<p class="notice">Nothing was found by: {", ".join(clean) or "no check"}.</p>\n</body></html>\n'
     )
 
