@@ -213,6 +213,7 @@ def no_syncs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "fdatasync", lambda fd: None)
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("no_syncs")
 @pytest.mark.parametrize("loss", list(Loss), ids=lambda loss: loss.name.lower())
 def test_after_a_power_cut_at_any_operation_everything_committed_is_there_and_nothing_half(

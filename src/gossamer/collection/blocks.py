@@ -19,7 +19,8 @@ from __future__ import annotations
 import os
 import struct
 import threading
-from collections.abc import Callable, Iterable, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
@@ -175,6 +176,16 @@ class BlockFile:
         unpacker: zstandard.ZstdDecompressor = self._local.unpacker
         return unpacker
 
+    def raw(self, start: int, end: int) -> bytes:
+        """Bytes of the file."""
+        with disk.naming("read", self.path):
+            return os.pread(self._fd, end - start, start)
+
+    def with_texts(self, block: int, texts: Mapping[int, bytes]) -> bytes:
+        """A block with some texts replaced, by their places in it."""
+        found = self.read_many(range(block * PER_BLOCK, (block + 1) * PER_BLOCK))
+        return self._packed([texts.get(place, text) for place, text in enumerate(found)])
+
     def truncate(self, length: int, tail: Sequence[bytes] = ()) -> None:
         """Cuts the file to a length that it once had, and sets the texts in memory to `tail`."""
         _, offsets, _ = self._state
@@ -201,6 +212,34 @@ class BlockFile:
         if int(offsets[-1]) != length:
             raise GossamerError(f"{self.path} is damaged: its last block is incomplete", "Restore it from a backup.")
         return _State(len(offsets) - 1, offsets, [])
+
+
+def rewrite(path: Path, texts: Mapping[int, bytes]) -> None:
+    """Replaces texts by number, in a new file that takes the place of the old one; texts that are not in the file are
+    passed over. Blocks in which nothing changes stay as they are."""
+    file = BlockFile(path)
+    temporary = path.with_name(path.name + disk.TEMPORARY)
+    disk.remove(temporary)
+    try:
+        starts = file.offsets().tolist()
+        parts = defaultdict[int, dict[int, bytes]](dict)
+        for number, text in texts.items():
+            if number < file.count and file.read(number) != text:
+                parts[number // PER_BLOCK][number % PER_BLOCK] = text
+        if not parts:
+            return
+        out = disk.Appender(temporary)
+        try:
+            out.append(HEAD.pack(_MAGIC, _FORMAT, PER_BLOCK, 0))
+            for block, (start, end) in enumerate(pairwise(starts)):
+                out.append(file.with_texts(block, parts[block]) if block in parts else file.raw(start, end))
+            out.sync()
+        finally:
+            out.close()
+    finally:
+        file.close()
+    disk.rename(temporary, path)
+    disk.sync_directory(path.parent)
 
 
 class TextsAhead:

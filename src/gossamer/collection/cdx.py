@@ -1,7 +1,8 @@
 """The CDXJ index of the archive: one line per response or revisit record, sorted; pywb and others replay from it.
 
-Records of answers that a page has not changed (304) have no line: pywb replays them as they are, without the page. The
-capture before them is the nearest then, and it is what the server called unchanged.
+The line of an answer that a page has not changed (304) has the date of the answer, and the place of the record with the
+copy, which the record of the answer tells (`UNCHANGED`): so the copy is replayed, not an answer without a page.
+`"revisit"` is the file of the answer's record. Records of earlier versions tell no place, and have no line.
 
     com,example)/page 20240131120000 {"url": …, "mime": …, "status": …, "digest": …, "length": …, "offset": …, …}
 
@@ -30,7 +31,7 @@ import re
 from collections.abc import Iterator
 from json.encoder import encode_basestring_ascii as quoted
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 from urllib.parse import quote_from_bytes, unquote_to_bytes
 
 from isal import isal_zlib
@@ -43,6 +44,8 @@ _FEED: Final = 1 << 14
 """Input of one call of inflate; small, because unused input is copied."""
 _PIECE: Final = 1 << 17
 """Output of one call of inflate."""
+_USUAL: Final = 1 << 16
+"""Bytes within which a record mostly ends."""
 HEADS: Final = 1 << 19
 """Bytes of a record that are kept: enough for its headers (libcurl refuses longer ones)."""
 _InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # the stub declares an instance
@@ -50,6 +53,8 @@ _InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # 
 _MIME: Final = re.compile(rb"\r\ncontent-type:[ \t]*([^\r\n;]*)", re.IGNORECASE)
 _REVISIT: Final = "warc/revisit"
 _304: Final = b"/server-not-modified"
+UNCHANGED: Final = b"X-Crawler-Unchanged"
+"""The field of the record of a 304 that says where the copy is: the fields of `Replayed`."""
 _UNKNOWN: Final = "unk"
 
 _URL: Final = re.compile(r"([a-z]+)://(?:[^/?#]*@)?(\[[^]]*\]|[^/?#:]*)(:\d+)?([^?#]*)(?:\?([^#]*))?")
@@ -117,19 +122,58 @@ def line_of(record: bytes, offset: int, size: int, name: str) -> bytes:
     behind = record.find(b"\r\n\r\n")
     head = record[: behind + 2]
     kind = _field(head, b"WARC-Type")
-    if kind not in (b"response", b"revisit") or (kind == b"revisit" and _field(head, b"WARC-Profile").endswith(_304)):
+    if kind not in (b"response", b"revisit"):
         return b""
-    http = record[behind + 4 : record.find(b"\r\n\r\n", behind + 4) + 2]
+    by, told = "", b""
+    if kind == b"revisit" and _field(head, b"WARC-Profile").endswith(_304):
+        by, told = f', "revisit": {quoted(name)}', _field(head, UNCHANGED)
+        if told.count(b" ") < 4:
+            return b""
+    place = Replayed.read(told) if told else Replayed.of(record, offset, size, name)
     url = _field(head, b"WARC-Target-URI").decode("latin-1")
     date = _field(head, b"WARC-Date")[:19].translate(None, b"-:T").decode()
     digest = _field(head, b"WARC-Payload-Digest").removeprefix(b"sha1:").decode()
-    status = http[:20].split(b" ", 2)[1:2]
-    code = status[0][:3].decode() if status and status[0][:3].isdigit() else "-"
-    mime = _REVISIT if kind == b"revisit" else _mime(http)
     return (
-        f'{surt(url)} {date} {{"url": {quoted(url)}, "mime": {quoted(mime)}, "status": "{code}", '
-        f'"digest": "{digest}", "length": "{size}", "offset": "{offset}", "filename": {quoted(name)}}}\n'
+        f'{surt(url)} {date} {{"url": {quoted(url)}, "mime": {quoted(place.mime)}, "status": "{place.status}", '
+        f'"digest": "{digest}", "length": "{place.length}", "offset": "{place.offset}", '
+        f'"filename": {quoted(place.file)}{by}}}\n'
     ).encode()
+
+
+class Replayed(NamedTuple):
+    """What a line says of the record that is replayed."""
+
+    offset: str
+    length: str
+    status: str
+    file: str
+    mime: str
+
+    @staticmethod
+    def of(record: bytes, offset: int, size: int, name: str) -> Replayed:
+        behind = record.find(b"\r\n\r\n")
+        http = record[behind + 4 : record.find(b"\r\n\r\n", behind + 4) + 2]
+        status = http[:20].split(b" ", 2)[1:2]
+        code = status[0][:3].decode() if status and status[0][:3].isdigit() else "-"
+        mime = _REVISIT if _field(record[: behind + 2], b"WARC-Type") == b"revisit" else _mime(http)
+        return Replayed(str(offset), str(size), code, name, mime)
+
+    @staticmethod
+    def at(path: Path, offset: int) -> Replayed:
+        """The record at this offset of an archive file. Raises StorageError."""
+        end = path.stat().st_size
+        try:
+            _, size, record = next(members(path, offset, min(end, offset + _USUAL)))
+        except StorageError:
+            _, size, record = next(members(path, offset, end))
+        return Replayed.of(record, offset, size, path.name)
+
+    @staticmethod
+    def read(text: bytes) -> Replayed:
+        return Replayed(*text.decode("latin-1").split(" ", 4))
+
+    def __bytes__(self) -> bytes:
+        return " ".join(self).encode("latin-1")
 
 
 def _field(head: bytes, name: bytes) -> bytes:

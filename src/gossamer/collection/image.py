@@ -40,7 +40,8 @@ class ImageDamagedError(GossamerError):
 
 
 class ImageMissingError(ImageDamagedError):
-    """There is no such image: a newer one has replaced it, or it was removed. That is allowed, it is only a cache."""
+    """There is no folder of this name: a newer image has replaced it, or it was removed. That is allowed, it is only a
+    cache. A folder without its description is damage."""
 
 
 Parts = Sequence[Array]
@@ -174,10 +175,10 @@ def read(shard: Path, line: Line) -> Image:
     folder = shard / str(line["image"])
     try:
         body = (folder / _META).read_bytes()
-    except FileNotFoundError as error:
-        raise ImageMissingError(f"{folder} cannot be read: {error.strerror}") from error
     except OSError as error:
-        raise ImageDamagedError(f"{folder} cannot be read: {error.strerror}") from error
+        if not folder.exists():
+            raise ImageMissingError(f"{folder} is missing") from error
+        raise ImageDamagedError(f"{folder / _META} cannot be read: {error.strerror}") from error
     if xxhash.xxh3_64_hexdigest(body) != line["checksum_of_meta"]:
         raise ImageDamagedError(f"{folder / _META} is damaged")
     description = json.loads(body)

@@ -4,6 +4,7 @@
     DIR/shard-000/lock  manifest.jsonl
                   journal/000000000001.log …
                   ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/ anchors/ counts/ hints/
+                  mentions/
                   000000000001.parquet …, one file per segment in each; cdx/000000000001.cdxj …
                   urls/  versions/  image/000000000123/  warc/000000.warc.gz …
 
@@ -21,11 +22,18 @@ from typing import Final, TypeVar
 from gossamer.base import disk
 from gossamer.base.errors import StorageError, UsageError
 
-FORMAT: Final = 1
-"""Version of all formats in the folder. It changes only if old versions would misread new files."""
+FORMAT: Final = 2
+"""The newest version of all formats in the folder. It changes only if old versions would misread new files."""
 
 FORMS: Final = (1, 2)
 """Numbers of the canonical form of URLs that a collection may have (`urls/canonical.py`)."""
+
+
+def format_of(form: int) -> int:
+    """The format of a collection with URLs in this form. Versions that do not know form 2 would fetch its pages again
+    under other URLs; they read up to format 1, and so refuse it."""
+    return 1 if form == 1 else 2
+
 
 SETTINGS: Final = "crawl.toml"
 MANIFEST: Final = "manifest.jsonl"
@@ -42,6 +50,7 @@ ARCHIVE: Final = "warc"
 # fmt: off
 TABLES: Final = (
     "ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts", "anchors", "counts", "hints",
+    "mentions",
 )
 # fmt: on
 BIG_RULES: Final = 1 << 31

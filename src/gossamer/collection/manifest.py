@@ -27,7 +27,7 @@ from gossamer.collection.layout import FORMAT, FORMS, MANIFEST, journal_files
 Line = dict[str, Any]
 
 _SIGN: Final = b',"checksum":"'
-_SEALED: Final = re.compile(r"(?:\d{12}-)?(\d{12})\.parquet")
+_SEALED: Final = re.compile(r"(?:\d{12}-)?(\d{12})(?:\.\d+)?\.parquet")
 PER_VISIT: Final = 30e-6
 PER_PAGE: Final = 3e-6
 """Approximate seconds to replay a visit and a new page."""
@@ -128,6 +128,18 @@ def rewrite(shard: Path, parts: Collection[int], merged: Line) -> None:
             kept.append(raw)
         elif line["segment"] == merged["segment"]:
             kept.append(encode(merged))
+    disk.write_atomic(shard / MANIFEST, *kept)
+
+
+def replace_segments(shard: Path, segments: Collection[Line]) -> None:
+    """Writes the manifest anew, atomically, with these lines in place of those of the same segments, and no images."""
+    new = {line["segment"]: line for line in segments}
+    decoded = [(raw, decode(raw)) for raw in _raw(shard).splitlines(keepends=True)]
+    kept = [
+        encode(new[line["segment"]]) if line.get("segment") in new else raw
+        for raw, line in decoded
+        if line is not None and "image" not in line
+    ]
     disk.write_atomic(shard / MANIFEST, *kept)
 
 

@@ -44,8 +44,18 @@ def waiting(shard: Path) -> Orders:
 def leave(shard: Path, key: str, items: Sequence[str | int]) -> None:
     """Adds an order to those that wait; `key` is "add" or "again". Returns when it would survive a power cut. The
     caller holds the lock."""
+    disk.write_atomic(shard / ORDERS, _raw(shard), *_lines(key, items))
+
+
+def _lines(key: str, items: Sequence[str | int]) -> list[bytes]:
     pieces = (items[i : i + PER_LINE] for i in range(0, len(items), PER_LINE))
-    disk.write_atomic(shard / ORDERS, _raw(shard), *(manifest.encode({key: list(piece)}) for piece in pieces))
+    return [manifest.encode({key: list(piece)}) for piece in pieces]
+
+
+def replace(shard: Path, orders: Orders) -> None:
+    """Puts these orders in place of all that wait. The caller holds the lock."""
+    lines = [line for key, items in orders._asdict().items() for line in _lines(key, items)]
+    disk.write_atomic(shard / ORDERS, *lines)
 
 
 def carried_out(shard: Path) -> None:

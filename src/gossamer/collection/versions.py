@@ -45,7 +45,7 @@ HEAD: Final = np.dtype(
 _COPIED: Final = ("payload", "digest", "sketch", "numberless", "warc_file", "warc_offset")
 _UNPACK: Final = Struct("<20sQQQHQBH").unpack_from
 _BRING: Final = np.zeros(256, np.bool_)
-_BRING[[Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT]] = True
+_BRING[[Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.FORGOTTEN]] = True
 _REDIRECT, _PAGE, _RESPELLED = int(Outcome.REDIRECT), int(Ask.PAGE), int(VisitFlag.RESPELLED)
 _ETAG: Final = VISIT_TEXTS.index("etag")
 assert VISIT_TEXTS[_ETAG + 1] == "last_modified"
@@ -103,7 +103,8 @@ def target_digest(target: bytes) -> int:
 
 
 def bring(visits: Visits) -> Bools:
-    """Which visits bring a version of their page. A redirect to the same page under the site's other name does not."""
+    """Which visits bring a version of their page. A redirect to the same page under the site's other name does not.
+    What was forgotten keeps the number of its version, so that all others keep theirs."""
     of_page = (visits["ask"] == _PAGE) & (visits["page"] != NONE) & (visits["flags"] & _RESPELLED == 0)
     found: Bools = of_page & _BRING[visits["outcome"]]
     return found

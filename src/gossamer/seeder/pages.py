@@ -8,7 +8,7 @@ there.
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Final, NamedTuple
 
 import numpy as np
@@ -28,6 +28,7 @@ from gossamer.base.model import (
     State,
     Texts,
 )
+from gossamer.collection.forgetting.tombstones import Forgotten
 from gossamer.collection.journal.effects import ORIGIN, PAGE, Effects
 from gossamer.config.settings import Settings
 from gossamer.desk.columns import Columns
@@ -50,7 +51,7 @@ _TOO_DEEP, _REDIRECTS, _UNLISTED = int(Reason.DEPTH), int(Reason.REDIRECTS), int
 _DEEPEST = 255
 _SITE_FULL, _COLLECTION_FULL = int(Counted.SITE_FULL), int(Counted.COLLECTION_FULL)
 _DOMAIN_FULL: Final = NONE - 1
-"""Instead of the number of a site that is not made because its domain has enough of them."""
+"""Instead of the number of a site that is not made: its domain has enough of them, or the site was forgotten."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,16 +67,31 @@ class SeederLimits:
     """Sites and pages of a registrable domain that nobody vouches for."""
     follow: bool = True
     """Whether links make pages. If not, the targets of links are known and excluded, except those of redirects."""
+    forgotten: Forgotten = field(default_factory=Forgotten)
+    """URLs and sites that become no pages again."""
 
     @staticmethod
-    def of(settings: Settings) -> SeederLimits:
+    def of(settings: Settings, forgotten: Forgotten | None = None) -> SeederLimits:
         s, c = settings.seeder, settings.collection
         depths, follow = (s.depth_static, s.depth_dynamic), s.follow == "links"
-        return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, *depths, Room.of(settings), follow)
+        room = Room.of(settings)
+        return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, *depths, room, follow, forgotten or Forgotten())
 
     def of_seeds(self) -> SeederLimits:
         """The same for seeds: the user vouches for their domains."""
         return replace(self, per_domain=Room(self.sites, self.pages))
+
+
+class Planted(NamedTuple):
+    """The result of planting seeds."""
+
+    new: int = 0
+    full: tuple[tuple[str, Counted], ...] = ()
+    """Seeds beyond the limits, each with its limit: SITE_FULL or COLLECTION_FULL."""
+    forbidden: tuple[str, ...] = ()
+    """Known seeds that robots.txt forbids."""
+    forgotten: tuple[str, ...] = ()
+    """Seeds that were forgotten, or whose sites were."""
 
 
 class Found(NamedTuple):
@@ -98,6 +114,8 @@ def make_pages(
     effects: Effects,
 ) -> None:
     """Numbers the pages behind `found`: numbers go into `targets`, refusals into `counted`, the rest into `effects`."""
+    if len(limits.forgotten.pages):
+        found = _without_forgotten(found, limits.forgotten, counted)
     links, wanted = found.links, found.wanted
     origins, sites = _origins(columns, links, wanted, limits, seed, effects)
     pages = np.zeros(len(wanted), PAGE)
@@ -139,6 +157,13 @@ def make_pages(
     valid = columns.origin.valid[pages["origin"]] > effects.wall
     if valid.any():
         _judge(columns, pages, effects.urls, valid, rules)
+
+
+def _without_forgotten(found: Found, forgotten: Forgotten, counted: Array) -> Found:
+    """The links to URLs that were not forgotten; the others are counted like those to sites that are full."""
+    kept = ~forgotten.has_pages(found.links.fingerprint[found.wanted])
+    np.add.at(counted[:, _SITE_FULL], found.visit[~kept], 1)
+    return Found(found.links, found.wanted[kept], found.source[kept], found.visit[kept])
 
 
 def _judge(columns: Columns, pages: Array, texts: Texts, valid: Array, rules: Array) -> None:
@@ -209,7 +234,7 @@ class _NewSites:
         """New sites of each domain, by its first site."""
 
     def number(self, name: str) -> int:
-        """NONE: the collection has no room for the site; _DOMAIN_FULL: its domain has none."""
+        """NONE: the collection has no room for the site; _DOMAIN_FULL: its domain has none, or it was forgotten."""
         site = self._numbers.get(name)
         if site is None:
             site = int(self._columns.hosts.find(np.array([urls.fingerprint(name, self._seed)], np.uint64))[0])
@@ -217,6 +242,8 @@ class _NewSites:
         return site
 
     def _new(self, name: str) -> int:
+        if self._limits.forgotten.has_site(name):
+            return _DOMAIN_FULL
         if self._first + len(self.names) >= self._limits.sites:
             return NONE
         key, sites = domain_key(name, self._seed), self._columns.site

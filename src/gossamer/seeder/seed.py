@@ -8,7 +8,6 @@ seeder decides what needs state: whether a URL is known, its site, depth, limits
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,11 +18,12 @@ from gossamer.base.model import NONE, Counted, LinkFlag, LinkKind, Outcome, Page
 from gossamer.collection.journal.effects import HINT, VERDICT, Effects
 from gossamer.desk.columns import Columns
 from gossamer.desk.table import Arrays, find_many
-from gossamer.seeder.pages import LISTED_DEPTH, Found, SeederLimits, make_pages, pick_texts
+from gossamer.seeder.pages import LISTED_DEPTH, Found, Planted, SeederLimits, make_pages, pick_texts
 from gossamer.web.message import Links, Results
 
 # plain numbers: numpy takes 10 µs to read a member of an enum, and kernels cannot
 _NOFOLLOW, _DYNAMIC, _WWW = int(LinkFlag.NOFOLLOW), int(LinkFlag.DYNAMIC), int(LinkFlag.WWW)
+_STORED = int(LinkFlag.NOFOLLOW | LinkFlag.DYNAMIC | LinkFlag.HEADING | LinkFlag.BOLD)
 _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
 _TOO_DEEP, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
 _UNLISTED = int(Reason.UNLISTED)
@@ -107,7 +107,7 @@ def _keep(
         if kept[link]:
             visit.links += 1
             link_targets[count] = targets[link]
-            link_kinds[count] = kind[link] | (flags[link] & (_NOFOLLOW | _DYNAMIC)) << 4
+            link_kinds[count] = kind[link] | (flags[link] & _STORED) << 4
             count += 1
         elif follow and flags[link] & _NOFOLLOW != 0:
             nofollow[owner[link]] += 1
@@ -133,16 +133,6 @@ def _keep_texts(lengths: Array, buffer: Array, kept: Array, out: Array) -> int:
     return size
 
 
-class Planted(NamedTuple):
-    """The result of planting seeds."""
-
-    new: int = 0
-    full: tuple[tuple[str, Counted], ...] = ()
-    """Seeds beyond the limits, each with its limit: SITE_FULL or COLLECTION_FULL."""
-    forbidden: tuple[str, ...] = ()
-    """Known seeds that robots.txt forbids."""
-
-
 def plant(
     columns: Columns,
     seeds: Sequence[str],
@@ -154,6 +144,8 @@ def plant(
 ) -> Planted:
     """Makes pages of seeds. Known pages are marked as seeds, and opened unless robots.txt forbids them. Seeds are
     canonical except for the `www.` that they were given with: their sites are first requested with it."""
+    forgotten = tuple(seed for seed in seeds if limits.forgotten.tombstone(scope.canonical(seed, None) or seed))
+    seeds = [seed for seed in seeds if seed not in forgotten] if forgotten else seeds
     canonical = [scope.canonical(text, None) or text for text in seeds]
     texts = [url.encode() for url in canonical]
     flags = [
@@ -174,7 +166,7 @@ def plant(
     make_pages(columns, found, limits.of_seeds(), seed, rules, targets, counted, effects)
     effects.pages["flags"] |= int(PageFlag.SEED)
     full = [(seeds[wanted[i]], Counted(int(counted[i].argmax()))) for i in np.flatnonzero(counted.any(axis=1))]
-    return Planted(len(effects.pages), tuple(full), tuple(seeds[i] for i in forbidden.tolist()))
+    return Planted(len(effects.pages), tuple(full), tuple(seeds[i] for i in forbidden.tolist()), forgotten)
 
 
 def _known_seeds(columns: Columns, targets: Array) -> tuple[Records, Array]:

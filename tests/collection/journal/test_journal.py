@@ -222,7 +222,7 @@ def test_appends_during_commits_in_a_thread_lose_nothing(shard: Path) -> None:
 
 
 def test_a_journal_of_a_newer_format_is_refused(shard: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(records, "FORMAT", layout.FORMAT + 1)
+    monkeypatch.setattr(records, "FORMAT", records.FORMAT + 1)
     begun(shard).close()
     monkeypatch.undo()
     with pytest.raises(UsageError, match="format 2"):
@@ -233,7 +233,7 @@ def test_a_changed_byte_of_the_header_is_not_a_newer_format(shard: Path) -> None
     begun(shard).close()
     path = layout.journal_path(shard, 1)
     raw = bytearray(path.read_bytes())
-    raw[4] = layout.FORMAT + 1
+    raw[4] = records.FORMAT + 1
     path.write_bytes(raw)
     assert records.read_head(path) is None
     with pytest.raises(GossamerError, match="is damaged at byte 0"):

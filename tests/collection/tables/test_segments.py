@@ -189,3 +189,21 @@ def test_a_wrong_number_of_links_is_refused() -> None:
     effects.link_targets = effects.link_targets[:1]
     with pytest.raises(GossamerError, match="tick 9"):
         segments.tables([effects], 0)
+
+
+def test_mentions_are_a_table_of_their_own_in_the_order_of_sites() -> None:
+    lines = [b"image\tpng\tx.example\t2\nh1\tOne\t\t2\nexternal\there\thttps://b.example/\t1\n", b"h1\t\t\t0\n"]
+    some = []
+    for tick, seen in enumerate(lines, 1):
+        e = small_effects(random.Random(tick), tick, 3 * tick, page=tick, site=5 - tick)
+        e.visits["seen"], e.seen = len(seen), seen
+        some.append(e)
+    made = segments.tables(some, 0)
+    assert made["mentions"].to_pylist() == [
+        {"page": 2, "kind": "h1", "url": None, "text": None, "number": 0, "tick": 2},
+        {"page": 1, "kind": "h1", "url": None, "text": "One", "number": 2, "tick": 1},
+        {"page": 1, "kind": "external", "url": "https://b.example/", "text": "here", "number": 1, "tick": 1},
+    ]
+    assert made["counts"].to_pylist() == [
+        {"site": 4, "class": "image", "extension": "png", "domain": "x.example", "number": 2}
+    ]

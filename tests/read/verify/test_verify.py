@@ -78,6 +78,7 @@ def test_a_collection_of_format_1_passes(tmp_path: Path) -> None:
     assert any("no CDXJ index" in note for note in report.notes)
 
 
+@pytest.mark.slow
 def test_checking_in_other_processes_finds_the_same(made: Made, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verifying, "PIECE", 10_000)
     monkeypatch.setattr(verifying, "ALONE", 0)
@@ -86,6 +87,7 @@ def test_checking_in_other_processes_finds_the_same(made: Made, monkeypatch: pyt
     assert ARCHIVE in text_of(verify(made.folder))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("table", ["pages", "visits", "links", "sites", "anchors", "counts", "cdx", "verdicts"])
 def test_a_changed_byte_of_a_segment_file_is_found(made: Made, table: str) -> None:
     file = find(made.folder).table(table)[1]
@@ -189,6 +191,7 @@ def test_blocks_with_other_urls_are_found(made: Made, tmp_path: Path) -> None:
     assert any(f.file == URL_FILE for f in report.findings)
 
 
+@pytest.mark.slow
 def test_an_image_that_does_not_add_up_is_found(made: Made) -> None:
     import numpy as np
 
@@ -264,6 +267,7 @@ def test_a_changed_byte_of_the_archive_is_found_and_the_rest_still_checked(made:
     assert {f"byte {start}" for start, _ in chosen} <= places
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("old", "new", "wrong"),
     [
@@ -449,6 +453,7 @@ def shifted(name: str, by: int) -> Callable[[pa.Table], pa.Table]:
     return change
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("table", "change", "wrong"),
     [

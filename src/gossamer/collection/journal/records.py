@@ -27,11 +27,12 @@ import xxhash
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.view import View, viewed
-from gossamer.collection.layout import FORMAT
 
 HEAD: Final = struct.Struct("<4sHIQQQ")
 RECORD: Final = struct.Struct("<IBQ")
 MAGIC: Final = b"GJNL"
+FORMAT: Final = 1
+"""Of journal files. Collections of format 2 have journals of format 1."""
 _MARK_START: Final = b'{"record":'
 
 

@@ -11,6 +11,8 @@
     anchors   one row per link that has a text: source, target, text, position, tag
     counts    what was seen and not fetched: one row per site, class, extension and target domain, with the number
     hints     one row per page each time a sitemap gives its date of modification
+    mentions  what pages say and the crawl does not need: one row per heading, canonical address, other language, and
+              address out of scope
 
 Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms.py`). Columns are only
 added at the end of the lists in `Shape`: their places are the field numbers in `exact`.
@@ -31,6 +33,7 @@ from typing import Final
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyarrow import csv
 
 from gossamer.base.arrays import F64, I64, U8, Array, Records
@@ -45,6 +48,7 @@ from gossamer.base.model import (
     Change,
     Counted,
     LinkKind,
+    Mentioned,
     Outcome,
     PageFlag,
     Reason,
@@ -80,6 +84,8 @@ TICK: Final = np.dtype(
 )
 LINK: Final = np.dtype([("target", "<u4"), ("kind", "u1"), ("flags", "u1")])
 _NO_HINTS: Final = np.zeros(0, HINT)
+_SEEN: Final = ("class", "extension", "domain", "number")
+"""Names of the four fields of a line on what was seen."""
 _RULES: Final = "rules"
 """The one text of a visit that is binary."""
 
@@ -164,8 +170,8 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
         "events": _rows(concatenated([e.site_events for e in effects]), shape.events, ticks, "events"),
         "verdicts": _rows(concatenated([e.verdicts for e in effects]), shape.verdicts, ticks, "verdicts"),
         "anchors": _anchors(effects, visits, shard),
-        "counts": _counts(visits, b"".join(e.seen for e in effects)),
         "hints": _hints(effects, shard),
+        **_seen(visits, ticks, b"".join(e.seen for e in effects), shard),
     }
     made["origins"] = {"origin": pa.array(_numbers(ticks, "first_origin", "origins")), **made["origins"]}
     return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
@@ -266,6 +272,7 @@ def _anchors(effects: Sequence[Effects], visits: Records, shard: int) -> dict[st
         "text": texts.take(pa.array(order)),
         "position": pa.array(np.concatenate([e.link_positions for e in with_texts])[order]),
         "tag": Word(Tag).write({"tag": tags}, "tag"),
+        "flags": pa.array(np.concatenate([e.link_kinds for e in effects])[order] >> 4),
     }
 
 
@@ -275,24 +282,54 @@ def _without_anchors(e: Effects) -> Effects:
     return replace(e, link_tags=tags, link_positions=positions, anchors=anchors)
 
 
-def _counts(visits: Records, seen: bytes) -> dict[str, pa.Array]:
-    """`seen` has lines of class, extension, domain and number, in the order of the visits."""
+def _seen(visits: Records, ticks: Records, seen: bytes, shard: int) -> dict[str, dict[str, pa.Array]]:
+    """The tables `counts` and `mentions`. `seen` has lines of four fields, in the order of the visits: class,
+    extension, domain and number of counted links; kind, text, URL and number of mentions."""
     if not seen:
-        return {"site": pa.array([], pa.int64())}
+        return {}
     ends = np.cumsum(visits["seen"], dtype=np.int64)
     newlines = np.concatenate([[0], np.cumsum(np.frombuffer(seen, np.uint8) == ord("\n"))])
-    lines = newlines[ends] - newlines[ends - visits["seen"]]
-    names = ["class", "extension", "domain", "number"]
+    visit = pa.array(np.repeat(np.arange(len(visits)), newlines[ends] - newlines[ends - visits["seen"]]))
     read = csv.read_csv(
         pa.BufferReader(seen),
-        csv.ReadOptions(column_names=names, use_threads=False),
+        csv.ReadOptions(column_names=_SEEN, use_threads=False),
         csv.ParseOptions(delimiter="\t", quote_char=False, newlines_in_values=False, ignore_empty_lines=False),
-        csv.ConvertOptions(column_types=dict.fromkeys(names[:3], pa.string()) | {"number": pa.int64()}),
-    )
-    rows = read.append_column("site", pa.array(np.repeat(visits["site"], lines).astype(np.int64)))
-    totals = rows.group_by(["site", *names[:3]], use_threads=False).aggregate([("number", "sum")])
-    ordered = totals.rename_columns(["site", *names]).sort_by([(name, "ascending") for name in ("site", *names[:3])])
+        csv.ConvertOptions(column_types=dict.fromkeys(_SEEN[:3], pa.string()) | {"number": pa.int64()}),
+    ).append_column("visit", visit)
+    mentioned = pc.is_in(read["class"], pa.array([kind.name.lower() for kind in Mentioned]))
+    return {
+        "counts": _counts(visits, read.filter(pc.invert(mentioned))),
+        "mentions": _mentions(visits, ticks, read.filter(mentioned), shard),
+    }
+
+
+def _counts(visits: Records, read: pa.Table) -> dict[str, pa.Array]:
+    names = _SEEN[:3]
+    site = visits["site"][read["visit"].to_numpy()].astype(np.int64)
+    rows = read.drop_columns(["visit"]).append_column("site", pa.array(site))
+    totals = rows.group_by(["site", *names], use_threads=False).aggregate([("number", "sum")])
+    ordered = totals.rename_columns(["site", *_SEEN]).sort_by([(name, "ascending") for name in ("site", *names)])
     return {name: ordered.column(name) for name in ordered.column_names}
+
+
+def _mentions(visits: Records, ticks: Records, read: pa.Table, shard: int) -> dict[str, pa.Array]:
+    """In the order of `links`: pages of a site mention the same addresses."""
+    visit = read["visit"].to_numpy()
+    order = np.argsort(visits["site"][visit], kind="stable")
+    visit, read = visit[order], read.take(pa.array(order))
+    return {
+        "page": Page(shard).write({"page": visits["page"][visit]}, "page"),
+        "kind": one_chunk(read, "class").dictionary_encode(),
+        "url": _nulled(one_chunk(read, "domain")),
+        "text": _nulled(one_chunk(read, "extension")),
+        "number": one_chunk(read, "number").cast(pa.uint32()),
+        "tick": pa.array(_per_row(ticks, "tick", "visits")[visit]),
+    }
+
+
+def _nulled(texts: pa.Array) -> pa.Array:
+    """Texts in which an empty one is null."""
+    return pc.if_else(pc.equal(texts, ""), None, texts)
 
 
 def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:
@@ -357,6 +394,12 @@ def _sites(effects: Sequence[Effects], ticks: Records, visits: Records) -> dict[
 def _www(e: Effects) -> U8:
     """Whether each new site was written with `www.`; ticks of format 1 do not contain it."""
     return e.sites_www if len(e.sites_www) else np.zeros(len(e.sites.lengths), np.uint8)
+
+
+def visits_of(table: pa.Table, shard: int) -> tuple[Records, bytes]:
+    """The visits of the table `visits`, and their texts."""
+    visits, texts = _with_texts(table, Shape(shard).visits, VISIT, VISIT_TEXTS)
+    return visits, forms.ByRow(list(texts.values())).rows(slice(0, len(visits)))
 
 
 def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effects]:

@@ -2,8 +2,8 @@
 something has its record, and each record has a visit.
 
 A visit owns the bytes from the end of the visit before it to its own `warc_end`: a request, a response or revisit at
-`warc_offset`, and possibly a conversion. So a file is checked in pieces, cut at the ends of visits, each in a separate
-process with the visits that belong to it. Memory is that of a few pieces.
+`warc_offset`, and possibly a conversion; or a blank, if it was forgotten. So a file is checked in pieces, cut at the
+ends of visits, each in a separate process with the visits that belong to it. Memory is that of a few pieces.
 
 Cost: decompression, and SHA-1 of each block and payload; `bench/verify.py` prints the speed.
 """
@@ -23,6 +23,7 @@ from gossamer.base.errors import StorageError
 from gossamer.base.model import VisitFlag
 from gossamer.base.view import viewed
 from gossamer.collection import cdx
+from gossamer.collection.forgetting.blanks import is_blank
 from gossamer.config.settings import SeederSettings
 from gossamer.read.verify.dates import Dates
 from gossamer.urls import Scope
@@ -52,6 +53,8 @@ class ArchivedVisit(NamedTuple):
     """Wall time of the request."""
     off: float
     """Seconds by which that time is to be corrected, as far as it is marked."""
+    forgotten: bool = False
+    """What it brought is to be a blank."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +137,7 @@ class _Stretch:
     record_id: bytes = b""
     concurrent: bytes = b""
     text: bool = False
+    blank: bool = False
 
 
 def _read(piece: Piece, start: int, done: CheckedPiece) -> None:
@@ -158,6 +162,8 @@ def _read(piece: Piece, start: int, done: CheckedPiece) -> None:
 def _missing(visit: ArchivedVisit, stretch: _Stretch, end: int, damaged: str) -> list[str]:
     if end != visit.end:
         return [f"a visit ends at byte {visit.end}, where no record ends"]
+    if visit.forgotten:
+        return [] if stretch.blank else ["what was forgotten is still here"]
     if not stretch.found and not damaged:
         return ["a visit refers to this place, where no response or revisit record starts"]
     if visit.flags & _TEXT and stretch.found and not stretch.text and not visit.flags & _REPEATED:
@@ -171,8 +177,13 @@ def _place_record(
     kind, offset = record.field(b"WARC-Type"), record.offset
     if kind == b"warcinfo" and offset == 0:
         return
+    if is_blank(record.raw):  # it may also have the place of records that were moved
+        stretch.blank |= visit is not None and offset <= visit.offset < done.reached
+        return
     if visit is None:
         done.wrong.append((offset, f"no visit refers to this {kind.decode('latin-1')} record"))
+    elif visit.forgotten:
+        pass  # `_missing` says it once for the visit
     elif kind == b"request":
         stretch.concurrent = record.field(b"WARC-Concurrent-To")
     elif kind == b"conversion":

@@ -70,7 +70,9 @@ def _has_effects(shard: Path, part: Fresh, report: VerifyReport) -> bool:
 
 def _manifest(shard: Path, report: VerifyReport) -> Contents:
     """The readable lines of the manifest. Of the first line, checks need only the form of URLs."""
-    lines = (shard / layout.MANIFEST).read_bytes().splitlines(keepends=True)
+    path = shard / layout.MANIFEST
+    with disk.naming("read", path):
+        lines = path.read_bytes().splitlines(keepends=True)
     first = manifest.decode(lines[0]) if lines else None
     form = layout.FORMS[-1] if first is None else first.get("url_form", 1)
     meta = manifest.Meta(layout.FORMAT, 0, 0, 0.0, form)

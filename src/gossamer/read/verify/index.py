@@ -27,7 +27,7 @@ from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
 SHOWN: Final = 20
 """Maximum number of lines of one kind that are reported."""
 _HASH: Final = (1 << 64) - 1
-_FILE: Final = re.compile(rb'"filename": ?"([^"]*)"')
+_FILE: Final = re.compile(rb'"filename": ?"([^"]*)"(?:, ?"revisit": ?"([^"]*)")?')
 _CURE: Final = f"Remove the files of {INDEX}/ and make the index again from the archive, with any CDXJ tool."
 _HEAD: Final = 1 << 13
 _BATCH: Final = 1_000
@@ -73,8 +73,7 @@ class IndexCheck:
                     if line < before:
                         report.add(Fault(_name(file.path), f"line {number}", "the lines are not sorted", _CURE))
                     before = line
-                    named = _FILE.search(line)
-                    key = named[1].decode("latin-1") if named else "?"
+                    key = _file_of(line)
                     count, checksum = sums[key]
                     sums[key] = count + 1, (checksum + xxhash.xxh3_64_intdigest(line)) & _HASH
                     report.count("index lines")
@@ -86,12 +85,11 @@ class IndexCheck:
 
     def _compare_lines(self, name: str, report: VerifyReport) -> None:
         """Reports which lines differ. All lines of one archive file are in memory meanwhile."""
-        mark = f'"filename": "{name}"'.encode()
         present = {
             line: (_name(file.path), number)
             for file in self._files
             for number, line in enumerate(file.path.read_bytes().splitlines(keepends=True), 1)
-            if mark in line
+            if _file_of(line) == name
         }
         path = self._shard / ARCHIVE / name
         right = set(self._lines(path))
@@ -158,6 +156,12 @@ def _originals(sources: Sources, database: Database, payloads: set[str]) -> dict
 
 def _start(line: bytes) -> str:
     return f"{line[:100].decode('latin-1')}…"
+
+
+def _file_of(line: bytes) -> str:
+    """The archive file with the record that a line is of: that of a 304, not of the copy."""
+    named = _FILE.search(line)
+    return (named[2] or named[1]).decode("latin-1") if named else "?"
 
 
 def _name(path: Path) -> str:

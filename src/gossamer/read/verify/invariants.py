@@ -162,6 +162,7 @@ CHECKS: Final = (
         "site {site} has {number} links of class {class}, which is less than one",
         "select site, class, number from stored.counts where number is null or number < 1",
     ),
+    _unknown("mentions", "page", "pages", "page", "page"),
     _unknown("verdicts", "page", "pages", "page", "page"),
     _unknown("events", "site", "sites", "site", "site"),
     _unknown("origins", "site", "sites", "site", "site"),
@@ -246,7 +247,7 @@ def check_urls(sources: Sources, database: Database, report: VerifyReport) -> No
 
 _VERSIONS: Final = f"""
 select count(*) from stored.visits
-where ask = 'page' and page is not null and outcome in ('ok', 'duplicate', 'redirect')
+where ask = 'page' and page is not null and outcome in ('ok', 'duplicate', 'redirect', 'forgotten')
       and (flags & {VisitFlag.RESPELLED:d}) = 0
 """
 

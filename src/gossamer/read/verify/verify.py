@@ -13,7 +13,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
+from gossamer.base.units import plural
 from gossamer.collection import lock
+from gossamer.collection.forgetting.finish import finish
 from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require_collection, shard_folder
 from gossamer.collection.repair import repair
 from gossamer.collection.runs import in_form
@@ -24,6 +26,7 @@ from gossamer.read.verify import archive, files, index, invariants, times
 from gossamer.read.verify.archive import ArchivedVisit, CheckedPiece, Piece
 from gossamer.read.verify.dates import Dates
 from gossamer.read.verify.faults import BACKUP, REPORT, Fault, VerifyReport
+from gossamer.read.verify.forgotten import FORGOTTEN_VISIT, check_forgotten, check_unfinished
 
 MEMORY: Final = "1GB"
 PIECE: Final = 16 << 20
@@ -38,7 +41,10 @@ def repaired(folder: Path) -> list[str]:
     shard = shard_folder(folder)
     held = lock.take(shard)
     try:
-        return repair(shard)
+        done = repair(shard)
+        if finished := finish(shard):
+            done.append(f"{plural(finished, 'order')} to forget had been begun, and was carried out")
+        return done
     finally:
         held.release()
 
@@ -60,6 +66,7 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
     files.check_image(sources, report)
     files.check_standing(sources.shard, report)
     files.check_watches(sources.folder, report)
+    check_unfinished(sources.shard, report)
     with tempfile.TemporaryDirectory() as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))
         marks = times.Marks() if "ticks" in damaged else times.marks_of(database)
@@ -94,6 +101,8 @@ class _Contents:
             invariants.check_urls(self.sources, self.database, self.report)
         if "visits" not in self.damaged:
             invariants.check_versions(self.sources, self.database, self.report)
+        if not self.damaged & {"pages", "visits", "sites"}:
+            check_forgotten(self.sources, self.database, self.report)
         lengths = _archive_lengths(self.sources, self.report)
         if quick:
             self.report.notes.append("The records of the archive were not read (--quick).")
@@ -125,7 +134,7 @@ class _Contents:
 
     @property
     def _visits_known(self) -> bool:
-        return not self.damaged & {"visits", "pages"}
+        return not self.damaged & {"visits", "pages", "sites"}
 
     def _pieces(self, there: dict[str, int], indexed: index.IndexCheck) -> Iterator[Piece]:
         """The pieces of the archive. Visits are read file by file, so memory is that of the visits of one file."""
@@ -148,11 +157,11 @@ class _Contents:
     def _visits_in(self, name: str) -> list[ArchivedVisit]:
         found = self.database.run(
             'select v.warc_offset, v.warc_end, p.url, v.flags, v.payload, epoch(v."time") - (v."end" - v.start), '
-            "v.tick from stored.visits v left join stored.pages p on p.page = v.page "
+            f"v.tick, {FORGOTTEN_VISIT} from stored.visits v left join stored.pages p on p.page = v.page "
             "where v.warc_end > 0 and v.warc_file = ? order by 1",
             [name],
         )
-        return [ArchivedVisit._make([*row, self.marks.after(tick)]) for *row, tick in found]
+        return [ArchivedVisit._make([*row, self.marks.after(tick), gone]) for *row, tick, gone in found]
 
 
 def _archive_lengths(sources: Sources, report: VerifyReport) -> dict[str, int]:

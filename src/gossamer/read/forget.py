@@ -1,0 +1,226 @@
+"""`gossamer forget`: removes pages and sites from a collection, and keeps them out (`collection/forgetting/`).
+
+The crawl must not run: its desk has in memory what is to be forgotten. A crawl that was killed is brought to a clean
+stop first, without a request: so all that it knew is in segments, and nothing that it had not committed is left. After
+that, the segments, the archive and the texts are rewritten, and an image is made of what is left, which proves that
+the collection can be opened. That image is not one of a clean stop: the next start lets every site rest, as after a
+kill, because it no longer knows how the forgotten sites shared addresses with others.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+
+from gossamer import config, urls
+from gossamer.base.clock import RealClock
+from gossamer.base.errors import GossamerError, LockedError, UsageError
+from gossamer.base.model import SHARD_SHIFT, VisitFlag
+from gossamer.collection import image, lock, manifest
+from gossamer.collection.forgetting.carry_out import Progress, carry_out
+from gossamer.collection.forgetting.tombstones import Forgotten, Names, Tombstone, read, write
+from gossamer.collection.layout import SETTINGS, archive_files, require_collection, shard_folder
+from gossamer.collection.manifest import Manifest
+from gossamer.collection.recovery import Recovered, recover
+from gossamer.collection.runs import in_form, settings_of_last_run
+from gossamer.config.settings import Settings
+from gossamer.crawler import imager
+from gossamer.crawler.open import open_collection
+from gossamer.desk import snapshot
+from gossamer.read.sql.database import Database
+from gossamer.read.sql.sources import find
+
+LONGEST: Final = 1_000
+"""Maximum length of a reason, in characters."""
+SHOWN: Final = 20
+"""At most this many pages with the same content are named."""
+_LOCAL: Final = (1 << SHARD_SHIFT) - 1
+
+
+class Planned(NamedTuple):
+    """A page or a site that is to be forgotten."""
+
+    tombstone: Tombstone
+    linking: int
+    """Other pages that link to it: their archived copies name it."""
+    same: tuple[str, ...]
+    """Other pages with the same content, which keep it."""
+    before: Tombstone | None
+    """It was forgotten already."""
+
+    def as_json(self) -> dict[str, Any]:
+        said = asdict(self.tombstone)
+        names = ("name", "site", "number", "pages", "visits", "records", "bytes")
+        found = {name: said[name] for name in names} | {"known": self.tombstone.number is not None}
+        done = None if self.before is None else {"time": self.before.time, "reason": self.before.reason}
+        return found | {"linking": self.linking, "same_content": list(self.same), "forgotten": done}
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What was forgotten."""
+
+    tombstones: list[Tombstone]
+    note: str = ""
+    """Why no image could be made: the next start takes longer."""
+
+
+def listed(folder: Path) -> Forgotten:
+    """What was forgotten in a collection."""
+    require_collection(folder)
+    return read(shard_folder(folder))
+
+
+def plan(folder: Path, targets: Sequence[str], reason: str) -> list[Planned]:
+    """What would be removed. Only reads; the crawl may run."""
+    require_collection(folder)
+    shard = shard_folder(folder)
+    settings = _settings(folder)
+    scope = urls.Scope.of(settings.seeder)
+    forgotten = read(shard)
+    seed = manifest.read(shard).meta.seed
+    stored = config.load(folder / SETTINGS) if (folder / SETTINGS).exists() else settings
+    database = Database(find(folder, fresh=True), stored)
+    found = dict.fromkeys(_named(target, scope) for target in targets)
+    _check_reason(reason, found)
+    return [_planned(database, name, site, reason, seed, forgotten) for name, site in found]
+
+
+def _settings(folder: Path) -> Settings:
+    return in_form(settings_of_last_run(folder), manifest.url_form(shard_folder(folder)))
+
+
+def _named(target: str, scope: urls.Scope) -> tuple[str, bool]:
+    """The canonical URL or the name of a site, and whether it is a site."""
+    site = "://" not in target
+    found = scope.canonical(f"http://{target}/" if site else target)
+    if found is None or (site and "/" in target):
+        raise UsageError(
+            f"{target!r} is neither a URL nor the name of a site",
+            "Name a page like https://example.org/page, or a whole site like example.org.",
+        )
+    return (urls.host(found) if site else found), site
+
+
+def _check_reason(reason: str, found: dict[tuple[str, bool], None]) -> None:
+    names = Names([Tombstone(0.0, "", site, 0, None, name=name) for name, site in found])
+    if names.named(reason.encode()):
+        raise UsageError("--reason names what is to be forgotten", "The reason stays: leave the name out of it.")
+    if len(reason) > LONGEST or not reason.isprintable():
+        raise UsageError(f"--reason is longer than {LONGEST} characters, or has unprintable ones", "Shorten it.")
+
+
+def _planned(database: Database, name: str, site: bool, reason: str, seed: int, forgotten: Forgotten) -> Planned:
+    if site:
+        before = forgotten.of_site(name)
+        rows = database.run("select site from stored.sites where name = ?", [name])
+    else:
+        before = forgotten.tombstone(name)
+        rows = database.run("select page from stored.pages where url = ?", [name])
+    number = int(rows[0][0]) if rows else None
+    fingerprint = urls.fingerprint(name, seed)
+    local = None if number is None else number & _LOCAL
+    tombstone = Tombstone(time.time(), reason, site, fingerprint, local, name=name)
+    if number is None:
+        return Planned(tombstone, 0, (), before)
+    return _counted(database, tombstone, f"{'site' if site else 'page'} = {number}", before)
+
+
+def _counted(database: Database, tombstone: Tombstone, which: str, before: Tombstone | None) -> Planned:
+    """`which`: SQL for the rows of pages, and of visits, that go."""
+    pages = database.run(f"select count(*) from stored.pages where {which}")[0][0]
+    visits, records, size = database.run(
+        f"select count(*), coalesce(sum(2 + ((flags & {VisitFlag.TEXT:d}) != 0)::int) filter (warc_end > 0), 0), "
+        "coalesce(sum(warc_end - begins) filter (warc_end > 0), 0) from (select page, site, flags, warc_end, coalesce("
+        "lag(warc_end) over (partition by warc_file order by warc_end), warc_offset) as begins from stored.visits) "
+        f"where {which}"
+    )[0]
+    linking = database.run(
+        "select count(distinct k.source) from stored.links k join stored.pages t on t.page = k.target "
+        f"join stored.pages s on s.page = k.source where t.{which} and not (s.{which})"
+    )[0][0]
+    same = database.run(
+        "select distinct p.url from stored.visits v join stored.pages p on p.page = v.page where v.payload in "
+        f"(select payload from stored.visits where {which} and page is not null and payload is not null) "
+        f"and not (p.{which}) order by 1 limit {SHOWN}"
+    )
+    counted = replace(tombstone, pages=int(pages), visits=int(visits), records=int(records), bytes=int(size))
+    return Planned(counted, int(linking), tuple(str(url) for (url,) in same), before)
+
+
+def forget(folder: Path, planned: Sequence[Planned], progress: Progress = lambda what, part: None) -> Done:
+    """Carries the plan out, and finishes what was begun before. LockedError if a crawl runs."""
+    require_collection(folder)
+    shard = shard_folder(folder)
+    settings = _settings(folder)
+    new = [each.tombstone for each in planned if each.before is None]
+    while True:
+        held = _lock(folder)
+        try:
+            before = read(shard)
+            if not before.unfinished and not _is_stopped(recover(shard)):
+                held.release()
+                progress("bringing the crawl to a clean stop", 0.0)
+                _stop(folder, settings)
+                continue
+            done = _carried_out(shard, before, new, progress)
+            return Done(done, _with_image(shard, settings, progress))
+        finally:
+            held.release()
+
+
+def _lock(folder: Path) -> lock.Lock:
+    try:
+        return lock.take(shard_folder(folder))
+    except LockedError as error:
+        raise LockedError(
+            f"{error.message}: a crawl that runs has in memory what is to be forgotten",
+            f"Stop it first (gossamer stop {folder}), forget, and resume it: gossamer crawl {folder}",
+        ) from error
+
+
+def _is_stopped(recovered: Recovered) -> bool:
+    """Whether all is sealed, and there is nothing that was never committed."""
+    lengths = {path.relative_to(recovered.shard).as_posix(): path for path in archive_files(recovered.shard).values()}
+    whole = all(path.stat().st_size <= recovered.mark.lengths.get(name, -1) for name, path in lengths.items())
+    return whole and not recovered.unsealed and not recovered.patience
+
+
+def _stop(folder: Path, settings: Settings) -> None:
+    store, desk, _ = open_collection(folder, settings, RealClock())
+    try:
+        store.finish(*snapshot.dump(desk, store.ends()))
+    finally:
+        store.close()
+
+
+def _carried_out(shard: Path, before: Forgotten, new: Sequence[Tombstone], progress: Progress) -> list[Tombstone]:
+    """If it fails before anything was removed, such as by a damaged segment, the orders are withdrawn."""
+    kept = manifest.read(shard).segments
+    write(shard, [*before.tombstones, *new])
+    try:
+        return carry_out(shard, progress)
+    except Exception:
+        with suppress(GossamerError):
+            if manifest.read(shard).segments == kept and not before.unfinished:
+                write(shard, before.tombstones)
+        raise
+
+
+def _with_image(shard: Path, settings: Settings, progress: Progress) -> str:
+    """Makes an image of what is left; why there is none, or empty."""
+    progress("making an image", 0.0)
+    opened = Manifest.open(shard)
+    try:
+        line = imager.make(shard, settings)
+        if line is not None:
+            image.finish(shard, opened, line)
+    except GossamerError as error:
+        return f"no image could be made, so the next start takes longer: {error.message}"
+    finally:
+        opened.close()
+    return ""
