@@ -14,7 +14,7 @@ VENV    := .venv
 OTHERS  := .venv-bench
 BIN     := $(VENV)/bin
 DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
-BENCHES := page_cost quiet citizen shortest scheduling hostile soak bandwidth takers scale plan rank links simulate table site_queue robots gather costs large_pages archive fetch disk_sizes sql answers verify log progress demo_speed starts revisits week signals report
+BENCHES := page_cost quiet citizen shortest scheduling hostile soak bandwidth takers scale plan rank links simulate table site_queue robots gather costs large_pages archive fetch disk_sizes sql answers verify log progress demo_speed starts revisits week signals report freshness library
 MINUTES ?= 10
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 # Python keeps its compiled modules, whatever the machine says: a crawl starts six processes, a test run thousands.
@@ -50,7 +50,7 @@ quick: $(VENV)/installed-dev
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check --quiet .
 	@$(BIN)/python -m gossamer.tools.compile --laboratory
-	$(BIN)/python -m pytest -n 2 --dist loadfile -m "not slow and not nginx" --quick
+	$(BIN)/python -m pytest -n 3 --dist loadfile -m "not slow and not nginx" --quick
 
 bounds: $(VENV)/installed-dev $(VENV)/installed
 	for name in $(BENCHES); do echo "== $$name"; $(BIN)/python -m bench.$$name || exit 1; done
@@ -104,13 +104,13 @@ $(VENV)/installed: $(VENV)/packages
 # The tests replay a crawl with pywb. Its own list of needs names a package that would hide the `brotli` of Gossamer, so
 # the pins are installed as they are. What cannot be installed is noted as .venv/without-NAME: its tests are then skipped,
 # which CI takes for a failure without that note (tests/support/needed.py).
-$(VENV)/installed-dev: requirements-lab.lock requirements-dev.lock requirements-replay.lock $(VENV)/packages
+$(VENV)/installed-dev: requirements-lab.lock requirements-serve.lock requirements-dev.lock requirements-replay.lock $(VENV)/packages
 	@echo "Installing what the tests need ..."
 	@rm -f $(VENV)/without-*
-	@$(PIP) install --no-compile -r requirements-lab.lock -r requirements-dev.lock
+	@$(PIP) install --no-compile -r requirements-lab.lock -r requirements-serve.lock -r requirements-dev.lock
 	@$(PIP) install --no-deps -r requirements-replay.lock \
 	  || { echo "no pywb: the tests that replay a crawl are skipped"; touch $(VENV)/without-pywb; }
-	@for each in nginx:nginx-light dnsmasq:dnsmasq-base zsh:zsh fish:fish; do \
+	@for each in nginx:nginx-light dnsmasq:dnsmasq-base zsh:zsh fish:fish chromium:chromium; do \
 	  name=$${each%:*}; PATH="$$PATH:/usr/sbin" command -v $$name >/dev/null \
 	  || { [ "$$(id -u)" = 0 ] && (apt-get update && apt-get install -y --no-install-recommends $${each#*:}) >/dev/null 2>&1; } \
 	  || { echo "no $$name: the tests that need it are skipped"; touch $(VENV)/without-$$name; }; \

@@ -19,7 +19,7 @@ from typing import Final
 import numpy as np
 
 from gossamer.base import disk
-from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Texts
+from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Outcome, Texts, VisitFlag
 from gossamer.collection import layout, manifest, sealing
 from gossamer.collection.blocks import BlockFile
 from gossamer.collection.journal import journal
@@ -60,6 +60,8 @@ def ticks(visits: int, found: int = 2, links: int = 10) -> Iterator[Effects]:
         e.visits["page"], e.visits["site"], e.visits["time"] = page, page % SITES, START + tick
         e.visits["outcome"] = rng.choice([0, 1, 2, 3, 5, 10], PER_TICK, p=[0.7, 0.08, 0.08, 0.1, 0.02, 0.02])
         e.visits["links"], e.visits["duplicate_of"], e.visits["number"] = links, NONE, page
+        e.visits["flags"] = np.where(e.visits["outcome"] == Outcome.OK, VisitFlag.STORED, 0)
+        e.visits["warc_offset"], e.visits["warc_end"] = 9_000 * page, 9_000 * (page + 1)
         e.visits["received"], e.visits["length"] = rng.integers(500, 90_000, (2, PER_TICK))
         e.visits["digest"], e.visits["sketch"] = rng.integers(1, 1 << 62, (2, PER_TICK))
         e.visits["payload"] = rng.integers(0, 256, (PER_TICK, 20))

@@ -12,6 +12,7 @@ import resource
 import time
 import traceback
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass
 from random import Random
 from typing import Final
@@ -22,6 +23,10 @@ from fuzz.target import Target
 
 _SHRINKING: Final = 5.0
 """Seconds for shortening an input that breaks something."""
+_TRACED: Final = 0.5
+"""Share of inputs whose lines are recorded. The others take a quarter of the time, and break things just as well."""
+_SHORTER: Final = 0.5
+"""Share of parents that are the shorter one of two."""
 
 
 class TooSlowError(Exception):
@@ -67,8 +72,8 @@ class Hunt:
     def once(self) -> Failure | None:
         """Tries one more input; returns what it broke, unless that broke before."""
         dice, kept = self._dice, self._kept
-        data = mutated(dice, dice.choice(kept), self._target.words, dice.choice(kept), self._target.longest)
-        found = self._try(data, self._most)
+        data = mutated(dice, self._parent(), self._target.words, dice.choice(kept), self._target.longest)
+        found = self._try(data, self._most, dice.random() < _TRACED)
         if found is None and self._lines.fresh():
             self._kept.append(data)
         if found is None or found.key in self.findings:
@@ -76,10 +81,15 @@ class Hunt:
         self.findings[found.key] = shorter = self._shortened(found)
         return shorter
 
-    def _try(self, data: bytes, most: int | None) -> Failure | None:
+    def _parent(self) -> bytes:
+        """What is mutated: a kept input, rather a short one, as a long one takes the time of many."""
+        one, other = self._dice.choice(self._kept), self._dice.choice(self._kept)
+        return min(one, other, key=len) if self._dice.random() < _SHORTER else one
+
+    def _try(self, data: bytes, most: int | None, traced: bool = True) -> Failure | None:
         self.tried += 1
         self._trying(data)
-        with self._lines:
+        with self._lines if traced else nullcontext():
             found = tried(self._target, data, most)
         if found is not None and found.key == TooSlowError.__name__:
             found = tried(self._target, data, most)

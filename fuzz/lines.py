@@ -1,4 +1,7 @@
-"""Records which lines of a target's parts have been reached, with `sys.settrace`: enough to prefer new inputs."""
+"""Records which lines of a target's parts have been reached, with `sys.settrace`: enough to prefer new inputs.
+
+A function all lines of which were reached has nothing new to tell, and runs untraced from then on.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,8 @@ class Lines:
 
     def __init__(self, parts: Sequence[str]) -> None:
         self._within = tuple(str(_ROOT / part) for part in parts)
-        self._wanted: dict[CodeType, bool] = {}
+        self._missing: dict[CodeType, set[int]] = {}
+        """Lines of each function that were not reached; none for what is no part of the target."""
         self.seen: set[tuple[CodeType, int]] = set()
         self._before = 0
 
@@ -34,12 +38,16 @@ class Lines:
 
     def _called(self, frame: FrameType, event: str, argument: Any) -> Any:
         code = frame.f_code
-        wanted = self._wanted.get(code)
-        if wanted is None:
-            wanted = self._wanted[code] = code.co_filename.startswith(self._within)
-        return self._line if wanted else None
+        missing = self._missing.get(code)
+        if missing is None:
+            wanted = code.co_filename.startswith(self._within)
+            missing = self._missing[code] = {line for *_, line in code.co_lines() if line} if wanted else set()
+            missing.discard(code.co_firstlineno)  # of a function, the line of `def`: it is no line event
+        return self._line if missing else None
 
     def _line(self, frame: FrameType, event: str, argument: Any) -> Any:
         if event == "line":
-            self.seen.add((frame.f_code, frame.f_lineno))
+            code, line = frame.f_code, frame.f_lineno
+            self.seen.add((code, line))
+            self._missing[code].discard(line)
         return self._line

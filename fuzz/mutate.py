@@ -9,6 +9,8 @@ from typing import Final
 _ODD: Final = b"\0\1\7\t\n\v\f\r\x1b\x1c \"#%&',/:;<=>?@[\\]`{}\x7f\x80\x85\x9b\xa0\xad\xc0\xc2\xe2\xed\xf0\xf4\xfe\xff"
 _MOST: Final = 1 << 18
 """Maximum bytes of a repeated part."""
+_LONG: Final = 0.25
+"""Share of repetitions that may be as long as that; others stay below 256 times."""
 _WORDS: Final = (
     b"\r\n",
     b"\n\n",
@@ -79,7 +81,8 @@ def _many(dice: Random, data: bytes, words: Sequence[bytes], other: bytes) -> by
     """Repeats a part many times, which reveals quadratic cost."""
     start, end = _slice(dice, data)
     part = data[start:end] if dice.random() < 0.5 else dice.choice(words)
-    return data[:end] + part * min(1 << dice.randrange(17), 1 + _MOST // (1 + len(part))) + data[end:]
+    most = 17 if dice.random() < _LONG else 8
+    return data[:end] + part * min(1 << dice.randrange(most), 1 + _MOST // (1 + len(part))) + data[end:]
 
 
 def _spliced(dice: Random, data: bytes, words: Sequence[bytes], other: bytes) -> bytes:

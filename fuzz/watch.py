@@ -1,7 +1,8 @@
 """A hunt in its own process, watched: if it crashes or hangs, the input that caused this is known.
 
 The current input is in shared memory. A process that dies, or that spends on one input more than `_PATIENCE` times the
-CPU time that the target allows, or a minute of elapsed time, has found something; another process continues.
+CPU time that the target allows, or that waits for a minute without using the processor, has found something; another
+process continues. On a busy machine, one that would run and may not is not waiting.
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ class Watch:
             count = _HEAD.unpack_from(self._shared)[0]
             if count != tried:
                 tried, since, spent = count, time.monotonic(), _processor_time(child)
+            elif _is_runnable(child) and _processor_time(child) - spent <= granted:
+                since = time.monotonic()
             elif tried and (_processor_time(child) - spent > granted or time.monotonic() - since > _LONGEST_WAIT):
                 hung = "hang"
                 os.kill(child, signal.SIGKILL)
@@ -100,6 +103,12 @@ class Watch:
         path.with_suffix(".txt").write_text(finding.told)
         self._say(f"{self._name}: {finding.told.splitlines()[-1][:200]!r}")
         self._say(f"  again with: python -m fuzz {self._name} {path}")
+
+
+def _is_runnable(child: int) -> bool:
+    with contextlib.suppress(OSError):
+        return Path(f"/proc/{child}/stat").read_text().rpartition(")")[2].split()[0] == "R"
+    return False
 
 
 def _processor_time(child: int) -> float:

@@ -1,6 +1,8 @@
 """Property tests have no deadlines, and may be slow to make their examples: the machine may be busy, and what must be
 quick is shown by benchmarks.
 
+Files of the tests lie in memory where there is room (`tests/support/memory.py`).
+
 Files that take longest come first, so that no process is left with one of them when the others are through. A shell
 lets what it runs in the background ignore Ctrl-C, and all programs that it starts: those of the tests do not.
 """
@@ -12,38 +14,49 @@ from typing import Any, Final
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.support.memory import use_memory
+
+use_memory()
 settings.register_profile("patient", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("patient")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST: Final = [
-    "test_readme",
     "test_docs",
-    "test_queue",
-    "test_command_line",
+    "test_readme",
     "test_kill",
-    "test_whole_crawl",
     "test_powercut",
-    "test_wheel",
+    "test_command_line",
     "test_deploy",
-    "test_runs",
-    "test_plan",
+    "test_whole_crawl",
     "test_imager",
-    "test_simulated_crawl",
-    "test_scores",
-    "test_hostile",
-    "test_collection_graph",
+    "test_first_words",
+    "test_costs",
     "test_scheduling",
-    "test_revisits",
+    "test_runs",
+    "test_continuous",
+    "test_hostile",
+    "test_simulated_crawl",
     "test_verify",
-    "test_recovery",
-    "test_lab_commands",
-    "test_compact",
-    "test_escape",
-    "test_compiled",
+    "test_run",
+    "test_plan",
+    "test_progress",
+    "test_robots_unreachable",
+    "test_hard_times",
+    "test_fuzz",
     "test_limits",
+    "test_conditional",
+    "test_collection_graph",
+    "test_compact",
+    "test_week",
+    "test_revisits",
+    "test_merging",
+    "test_wheel",
     "test_contract",
+    "test_events",
+    "test_forecast",
+    "test_scores",
 ]
 
 

@@ -32,6 +32,7 @@ _FIELDS: Final = {
     b"WARC-Target-URI",
     b"WARC-IP-Address",
     b"WARC-Concurrent-To",
+    b"WARC-Protocol",
     b"WARC-Payload-Digest",
     b"WARC-Block-Digest",
     b"WARC-Truncated",

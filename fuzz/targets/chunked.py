@@ -23,7 +23,7 @@ from gossamer.web.limit.limited_fetch import BandwidthLimit
 
 _HEAD: Final = b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nTransfer-Encoding: chunked\r\n\r\n"
 _HEX: Final = frozenset(b"0123456789abcdefABCDEF")
-_MOST_DIGITS: Final = 16
+_MOST_DIGITS: Final = 17
 _SPEED: Final = 50_000_000
 _KEPT: Final = 40_000
 """Bytes of a body that are kept."""

@@ -55,6 +55,9 @@ class RobotsTarget(Target):
     )
     longest = 1 << 17
 
+    def __init__(self) -> None:
+        self.check(b"/\n")  # compiles the kernels, which no input shall wait for
+
     def seeds(self) -> list[bytes]:
         dice = random.Random(1)
         files = [file for _ in range(30) if (file := made(dice)) is not None and len(file) < 1 << 13]

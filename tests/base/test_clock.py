@@ -125,6 +125,7 @@ def web_of(rng: Random, hosts: list[str]) -> dict[str, list[Reply]]:
     }
 
 
+@pytest.mark.slow
 @settings(max_examples=8, deadline=None)
 @given(seed=st.integers(0, 2**32))
 def test_no_site_is_requested_early_however_the_clock_is_set_the_machine_sleeps_and_the_crawl_is_killed(

@@ -73,6 +73,7 @@ def ended(process: subprocess.Popen[str]) -> tuple[Path, int]:
     return Path(folder), int(misses)
 
 
+@pytest.mark.slow
 def test_two_processes_at_once_share_the_users_cache_if_the_package_cannot_be_written(
     package: Path, tmp_path: Path
 ) -> None:
@@ -86,6 +87,7 @@ def test_two_processes_at_once_share_the_users_cache_if_the_package_cannot_be_wr
     assert next(iter(folders)).stat().st_mode & 0o077 == 0
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".nbi", ".1.nbc", ".2.nbc"])
 @pytest.mark.parametrize("left", [0, 7, 200])
 def test_a_damaged_kernel_is_never_run_and_is_compiled_again(

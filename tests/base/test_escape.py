@@ -324,6 +324,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 COMMANDS: Final[dict[str, list[list[str]]]] = {
+    "serve": [["DIR/" + WORST]],  # for what it shows, see tests/serve
     "crawl": [["DIR/crawl", "--set", WORST], ["DIR/crawl", "--for", WORST]],  # see also the fixture
     "add": [["DIR/crawl", WORST], ["DIR/crawl", ROOT + WORST], ["DIR/crawl", ROOT, "--json"], ["DIR/crawl", "--now"]],
     "again": [
@@ -395,6 +396,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
     "stop": [["DIR/crawl"]],
     "verify": [["DIR/crawl"], ["DIR/crawl", "--json"]],
     "compact": [["DIR/crawl"]],
+    "forget": [["DIR/crawl", "--list"], ["DIR/crawl", "hostile.test", "--dry-run"]],
     "export": [
         ["DIR/crawl", "--jsonl", "-", "--links", "--all"],
         ["DIR/crawl", "--wacz", "DIR/worst.wacz", "--force"],
@@ -412,6 +414,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
     "compare": [["DIR/crawl", "--strategy", WORST], ["DIR/" + WORST.replace("/", "")]],
     "reproduce": [[], [WORST]],
     "graph show": [["DIR/crawl"], ["DIR/crawl", "--json"]],
+    "graph sample": [["DIR/crawl", "--pages", "2"]],
     "graph make": [["DIR/" + WORST.replace("/", "")]],
     "graph export": [["DIR/crawl", "--graphml", "DIR/g.graphml"], ["DIR/crawl"]],
     "graph convert": [["DIR/crawl", "DIR/made.npz"]],
@@ -437,6 +440,7 @@ def test_every_command_is_tested() -> None:
     assert set(COMMANDS) == {name for name, _ in verbs(app)}
 
 
+@pytest.mark.slow
 def test_the_collection_contains_hostile_text(crawled: Path) -> None:
     """Otherwise the tests below would prove nothing."""
     text = json.dumps(json.loads(said(["sql", "DIR/crawl", "select * from visits", "--json"], crawled)[0]))
@@ -444,6 +448,7 @@ def test_the_collection_contains_hostile_text(crawled: Path) -> None:
         assert character in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_prints_untrusted_text_unescaped(name: str, crawled: Path) -> None:
     assert COMMANDS[name]
@@ -461,6 +466,7 @@ def test_no_command_prints_untrusted_text_unescaped(name: str, crawled: Path) ->
             assert all(json.loads(line) for line in out.splitlines())
 
 
+@pytest.mark.slow
 def test_missing_pages_of_the_hostile_web_are_exit_code_1_and_its_list_has_columns(crawled: Path) -> None:
     assert gossamer("web", "--hostile", "--against", crawled / "crawl").code == 1
     head, *rows = said(["web", "--hostile", "--list"], crawled)[0].splitlines()
@@ -468,6 +474,7 @@ def test_missing_pages_of_the_hostile_web_are_exit_code_1_and_its_list_has_colum
         assert {row[at - 2 : at] for row in rows} == {"  "}
 
 
+@pytest.mark.slow
 def test_csv_for_programs_has_the_original_text(crawled: Path) -> None:
     query = "select title from visits where title is not null order by number"
     rows = list(csv.reader(io.StringIO(said(["sql", "DIR/crawl", query, "--csv"], crawled)[0], newline="")))
@@ -476,6 +483,7 @@ def test_csv_for_programs_has_the_original_text(crawled: Path) -> None:
     assert any("\x1b" in row[0] for row in rows)
 
 
+@pytest.mark.slow
 def test_the_crawl_and_its_log_print_no_untrusted_text_unescaped(crawled: Path) -> None:
     said_by_crawl = (crawled / "said.txt").read_text()
     assert said_by_crawl.startswith("0\n"), said_by_crawl
@@ -486,6 +494,7 @@ def test_the_crawl_and_its_log_print_no_untrusted_text_unescaped(crawled: Path) 
     assert all(json.loads(line) and printable(line.decode()) for line in lines)
 
 
+@pytest.mark.slow
 def test_files_of_the_collection_have_complete_lines_and_records(crawled: Path) -> None:
     shard = shard_folder(crawled / "crawl")
     for path in shard.rglob("*"):

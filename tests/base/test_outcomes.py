@@ -74,6 +74,7 @@ def test_each_pause_of_a_site_follows_the_table() -> None:
     assert robots.lasts == "5min, then twice as long each time, up to harvester.retry"
 
 
+@pytest.mark.slow
 def test_a_dead_name_is_retried_after_a_day_once_more_after_a_week_and_then_never(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

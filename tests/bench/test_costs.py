@@ -38,6 +38,7 @@ ONCE: Final = (
     Mixture(replace(PAGE, size=100_000), Piece('<a href="x#"><object>'), Piece('<a href="x#"><object>'), ARRANGED[0]),
     Mixture(PAGE, Piece('<svg><a href="x#">'), Piece("<g></g>"), ARRANGED[0]),
     Mixture(replace(PAGE, size=200_000), Piece("<p a#=1 ~=2"), Piece(' "'), ARRANGED[1]),
+    Mixture(PAGE, Piece("<noscript>~", "</noscript>"), Piece("<dd><dt>", "</dd>"), ARRANGED[1]),
     Mixture(TYPES, Piece("<!DOCTYPE x []"), Piece("<url>"), ARRANGED[0]),
     Mixture(TYPES, Piece("<!DOCTYPE x []"), Piece("<!DOCTYPE [ ]"), ARRANGED[1]),
 )

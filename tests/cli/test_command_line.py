@@ -18,9 +18,9 @@ import pytest
 from gossamer.base.ending import Ending
 from gossamer.base.errors import UsageError
 from gossamer.cli import main
-from gossamer.cli.contact import user_settings
 from gossamer.collection import layout, lock, manifest
 from gossamer.collection.layout import shard_folder
+from gossamer.config.user import user_settings
 from gossamer.crawler.run import _Signals
 from gossamer.crawler.start import CrawlRequest, Prepared, prepare
 from gossamer.webs.demo import DemoWeb

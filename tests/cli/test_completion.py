@@ -49,7 +49,7 @@ def completed(program: Path, folder: Path, *words: str) -> list[str]:
 
 def test_bash_completes_commands_options_settings_strategies_and_folders(program: Path, tmp_path: Path) -> None:
     assert sorted(completed(program, tmp_path, "co")) == ["compact", "compare", "completion", "config"]
-    assert completed(program, tmp_path, "graph", "s") == ["show"]
+    assert completed(program, tmp_path, "graph", "s") == ["show", "sample"]
     assert completed(program, tmp_path, "crawl", "--pat") == ["--patience"]
     assert completed(program, tmp_path, "crawl", "x", "--set", "harvester.address_") == ["harvester.address_wait="]
     begun = [name for name in STRATEGIES if name.startswith("b")]

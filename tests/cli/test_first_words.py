@@ -21,8 +21,8 @@ from gossamer.base.errors import UsageError
 from gossamer.cli import app
 from gossamer.cli.contact import keep
 from gossamer.cli.place import placed
-from gossamer.cli.short import SHORT, changes_of
 from gossamer.config import Settings, load, override
+from gossamer.crawler.short import SHORT, changes_of
 from gossamer.crawler.start import CrawlRequest, prepare
 from tests.support.crawling import Ended
 from tests.support.paths import ROOT

@@ -62,6 +62,13 @@ def test_a_new_collection_has_the_newest_form_and_keeps_it(tmp_path: Path) -> No
     assert world.run().crawl.desk.scope.form == 2, "the manifest decides"
 
 
+@pytest.mark.parametrize("form", FORMS)
+def test_versions_that_know_form_1_alone_refuse_a_collection_of_form_2(tmp_path: Path, form: int) -> None:
+    """They read up to format 1, and would fetch its pages again under other URLs."""
+    World(tmp_path, Site(form), [f"seeder.url_form={form}"]).run([HOME])
+    assert manifest.read(shard_folder(tmp_path)).meta.format == form
+
+
 def test_a_form_that_is_not_known_is_refused(tmp_path: Path) -> None:
     """A later version may have made it; its pages would not be recognised."""
     shard = shard_folder(tmp_path)

@@ -16,7 +16,7 @@ from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import runs
 from gossamer.crawler.apply import apply
 from gossamer.robots import Rules
-from gossamer.seeder.seed import Planted
+from gossamer.seeder.pages import Planted
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.simulated import Reply
 from tests.support.crawling import LIGHT, gossamer, serve
@@ -167,7 +167,7 @@ class Killed(BaseException):
     """A kill: nothing is written after it."""
 
 
-INSTANTS = ("crawl.loop.Crawl.judge_again", "collection.store.Store.commit", "crawl.new_settings.settle_run")
+INSTANTS = ("crawler.loop.Crawl.judge_again", "collection.store.Store.commit", "crawler.new_settings.settle_run")
 
 
 @pytest.mark.parametrize("instant", INSTANTS)

@@ -149,6 +149,7 @@ UNREADABLE = sorted(
         Outcome.NO_CONTENT,
         Outcome.RETURNED,
         Outcome.PAYMENT_REQUIRED,
+        Outcome.FORGOTTEN,  # no answer has it: `gossamer forget` puts it in the place of others
     }
 )
 """Outcomes that do not answer a request for robots.txt."""

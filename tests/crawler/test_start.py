@@ -204,6 +204,17 @@ def test_a_collection_older_than_the_setting_of_ports_keeps_its_pages(folder: Pa
         assert prepared(folder, seeds=()).settings.seeder.ports == ("*",)
 
 
+def test_a_collection_keeps_the_session_parameters_of_its_last_run(folder: Path) -> None:
+    """The default list grows from version to version, and must not keep older collections from being resumed."""
+    a_run(folder)
+    recorded = runs(shard_folder(folder))
+    recorded[-1]["settings"]["seeder"]["session_ids"] = ["sid", "PHPSESSID"]
+    with patch("gossamer.crawler.start.runs", lambda shard: recorded):
+        assert prepared(folder, seeds=()).settings.seeder.session_ids == ("sid", "PHPSESSID")
+        with pytest.raises(UsageError, match=r"seeder[.]session_ids"):
+            prepared(folder, 'seeder.session_ids=["sid"]', seeds=())
+
+
 @pytest.mark.parametrize("said", ['contact = "a@example.org"', 'about = "https://example.org/crawler"'])
 def test_a_contact_or_a_web_page_is_enough_and_both_come_from_the_user_settings(folder: Path, said: str) -> None:
     user = folder.with_name("user.toml")

@@ -159,7 +159,7 @@ def written(path: Path) -> set[str]:
 
 def test_the_exceptions_to_apply_are_those_that_the_code_has() -> None:
     source = ROOT / "src" / "gossamer"
-    stages = [p for folder in ("crawl", "harvester", "manager", "seeder") for p in (source / folder).rglob("*.py")]
+    stages = [p for folder in ("crawler", "harvester", "manager", "seeder") for p in (source / folder).rglob("*.py")]
     elsewhere = [p for p in stages if not str(p.relative_to(source)).startswith(APPLYING)]
     found = {str(p.relative_to(source)): written(p) for p in elsewhere if written(p)}
     assert set().union(*WRITERS.values()) == set(EXCEPTIONS)

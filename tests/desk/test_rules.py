@@ -145,6 +145,7 @@ def test_rules_that_nobody_has_make_room_for_others(monkeypatch: pytest.MonkeyPa
         assert read(book, int(starts[0]), int(ends[0])) == compiled
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_sites_whose_rules_do_not_fit_are_excluded_and_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, how: str

@@ -215,6 +215,7 @@ def too_soon(asked: list[Asked], outcome: dict[str, Outcome], seconds: float, wa
     return found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(2))
 def test_factor_retry_after_and_crawl_delay_survive_kills(tmp_path: Path, seed: int) -> None:
     rng = Random(seed)

@@ -150,6 +150,7 @@ def test_an_honest_server_is_believed(seed: int, change: float) -> None:
     assert site.desk[Versions].explain_site(0) == {}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("server", "left"),
     [

@@ -224,6 +224,7 @@ def test_a_site_that_answered_before_keeps_its_name(tmp_path: Path) -> None:
     assert not [a.url for a in world.asked if "//www." in a.url]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("turns", [2, 4, 6, 8, 12, 20])
 @pytest.mark.parametrize("how", ["redirect", "name", "connection"])
 def test_a_replay_restores_the_names_by_which_sites_are_requested(tmp_path: Path, turns: int, how: str) -> None:

@@ -166,13 +166,17 @@ def test_the_manifest_fits_the_image() -> None:
 
 @pytest.fixture
 def busy(tmp_path: Path) -> Iterator[Path]:
-    """The folder of a crawl that runs and seals segments all the time, with its log."""
-    sealing = ("--set", "collection.seal_every=2s", "--set", "collection.seal_visits=200")
-    words = ("crawl", "live", "--demo", "--workers", "1", "--log", "events.jsonl", *sealing)
+    """The folder of a crawl that runs and seals segments all the time, with its log. It goes slowly and without link
+    scores: what is copied needs no more."""
+    sealing = ("collection.seal_every=2s", "collection.seal_visits=200")
+    changes = (*sealing, "harvester.wait=2s", "manager.weights={opic=1}")
+    options = [word for change in changes for word in ("--set", change)]
+    words = ("crawl", "live", "--demo", "--workers", "1", "--log", "events.jsonl", *options)
     with subprocess.Popen([sys.executable, "-m", "gossamer", *words], cwd=tmp_path, stdout=subprocess.DEVNULL) as crawl:
         try:
             manifest = tmp_path / "live" / "shard-000" / "manifest.jsonl"
-            until(lambda: manifest.exists() and manifest.read_bytes().count(b"\n") > 2)
+            until(lambda: crawl.poll() is not None or (manifest.exists() and manifest.read_bytes().count(b"\n") > 2))
+            assert crawl.poll() is None
             yield tmp_path
         finally:
             crawl.send_signal(signal.SIGTERM)

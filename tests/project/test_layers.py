@@ -24,6 +24,7 @@ def parts(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
+@cache
 def imports(path: Path) -> set[str]:
     """Parts of the package that a module imports, also inside functions."""
     found = set()
@@ -77,6 +78,7 @@ def allowed(owner: str) -> set[str]:
     return {n.name for n in of.body if isinstance(n, ast.FunctionDef) and not n.decorator_list} | set(plain.split())
 
 
+@cache
 def reached(source: str) -> set[str]:
     """Attributes `harvest.x`, `planner.x` and `store.x`, also of `self.harvest` or `crawl.planner`, that are neither
     methods nor plain values: chains like `harvest.queue.time_of(site)`, and parts that are handed on."""

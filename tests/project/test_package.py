@@ -8,6 +8,7 @@ import re
 import sys
 import tomllib
 from collections.abc import Iterator
+from functools import cache
 from importlib.metadata import packages_distributions
 from pathlib import Path
 from typing import Any, Final
@@ -46,6 +47,7 @@ def modules(folder: Path) -> Iterator[tuple[Path, str]]:
                 yield path, node.module.partition(".")[0]
 
 
+@cache
 def imported() -> dict[str, set[Path]]:
     """The packages that `src` imports, by normalised name, with the files that do."""
     owners, found = packages_distributions(), dict[str, set[Path]]()
@@ -70,26 +72,30 @@ def test_the_list_of_licences_is_what_the_metadata_says() -> None:
     written = (ROOT / "docs" / "licences.md").read_text()
     assert written == licences(), "python -m gossamer.tools.licences > docs/licences.md"
     listed = set(re.findall(r"^\| ([\w.-]+) \| (\d[\w.]*) \| .+ \|$", written, re.MULTILINE))
-    pinned = pins("requirements.lock") | pins("requirements-lab.lock")
+    pinned = pins("requirements.lock") | pins("requirements-lab.lock") | pins("requirements-serve.lock")
     assert listed == {(name, version) for name, version in pinned.items() if name != INSTALLER}
 
 
 def test_every_dependency_says_its_licence() -> None:
-    assert [name for name, package in closure([*BASE, *EXTRAS["lab"]]).items() if licence(package) == NOT_SAID] == []
+    assert [
+        name
+        for name, package in closure([*BASE, *EXTRAS["lab"], *EXTRAS["serve"]]).items()
+        if licence(package) == NOT_SAID
+    ] == []
 
 
 # --- dependencies --------------------------------------------------------------------------------------------
 
 
 def test_what_is_declared_is_imported_and_what_is_imported_is_declared() -> None:
-    assert (names(BASE) | names(EXTRAS["lab"])) == set(imported())
+    assert (names(BASE) | names(EXTRAS["lab"]) | names(EXTRAS["serve"])) == set(imported())
 
 
-def test_the_extra_is_imported_by_the_laboratory_alone() -> None:
-    laboratory = ROOT / "src" / "gossamer" / "laboratory"
-    users = {path for name in names(EXTRAS["lab"]) for path in imported()[name]}
+@pytest.mark.parametrize(("extra", "folder"), [("lab", "laboratory"), ("serve", "serve")])
+def test_an_extra_is_imported_by_its_folder_alone(extra: str, folder: str) -> None:
+    users = {path for name in names(EXTRAS[extra]) for path in imported()[name]}
     assert users
-    assert {path for path in users if laboratory not in path.parents} == set()
+    assert {path for path in users if ROOT / "src" / "gossamer" / folder not in path.parents} == set()
 
 
 def test_no_requirement_keeps_newer_versions_out() -> None:
@@ -99,9 +105,11 @@ def test_no_requirement_keeps_newer_versions_out() -> None:
 
 def test_the_pins_are_what_the_requirements_need() -> None:
     base, lab, dev = pins("requirements.lock"), pins("requirements-lab.lock"), pins("requirements-dev.lock")
+    serve = pins("requirements-serve.lock")
     assert set(base) - {INSTALLER} == set(closure(BASE))
     assert set(lab) == set(closure(EXTRAS["lab"])) - set(base)
-    assert set(dev) - {INSTALLER} == set(closure(EXTRAS["dev"])) - set(base) - set(lab)
+    assert set(serve) == set(closure(EXTRAS["serve"])) - set(base) - set(lab)
+    assert set(dev) - {INSTALLER} == set(closure(EXTRAS["dev"])) - set(base) - set(lab) - set(serve)
     assert dev[INSTALLER] == base[INSTALLER], "the base does without it, once it is installed"
 
 

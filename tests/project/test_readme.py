@@ -145,7 +145,7 @@ def test_make_test_notes_what_it_cannot_install(clone: Path) -> None:
     planned = well(clone, "make", "-n", "test")
     assert set(re.findall(r"touch \S+/without-([\w$]+)", planned)) == {"pywb", "$name"}
     (named,) = re.findall(r"for each in ([^;]+);", planned)
-    assert {each.partition(":")[0] for each in named.split()} == {"nginx", "dnsmasq", "zsh", "fish"}
+    assert {each.partition(":")[0] for each in named.split()} == {"nginx", "dnsmasq", "zsh", "fish", "chromium"}
     assert "CI=true make test" in (clone / ".ci" / "run").read_text()
 
 
@@ -210,8 +210,9 @@ def with_values(command: str, site: str) -> str:
         command += " --graph small.npz"
     for name, value in {
         " ...": "",
-        "graph make|show|convert|export": "graph show DIR",
+        "graph make|show|sample|convert|export": "graph show DIR",
         "GRAPH|DIR": "DIR",
+        "URL|SITE --reason TEXT": "URL --dry-run",  # the commands that follow need what it would remove
         "[--json]": "--json",
         "DIR|URL [--ci]": "DIR",
         "[--against DIR2]": "--against DIR --json",  # its plots need matplotlib, which is not installed there

@@ -53,6 +53,7 @@ def some_effects(seed: int, ticks: int, sites: int) -> list[Effects]:
         e.link_tags, e.link_positions = np.ones(LINKS, "u1"), np.arange(LINKS, dtype="<u2")
         e.anchors = Texts.join([rng.choice([b"", b"text %d" % tick]) for _ in range(LINKS)], "<u2")
         e.seen = b"image\tpng\texample\t%d\n" % rng.randint(1, 9) if rng.random() < 0.7 else b""
+        e.seen += b"h1\tTitle %d\t\t1\nexternal\t\thttps://b.example/%d\t1\n" % (tick, rng.randint(1, 3))
         e.visits["seen"] = len(e.seen)
         found.append(e)
     return found
@@ -192,6 +193,7 @@ def test_a_sealed_journal_file_that_a_kill_left_is_removed(tmp_path: Path) -> No
     assert committed(made.shard) == before
 
 
+@pytest.mark.slow
 def test_a_kill_at_any_time_leaves_a_sound_collection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries every prefix of the writes of a compaction, with unsynced data kept, dropped, torn or mixed."""
     root, tape, left = (tmp_path / name for name in ("root", "tape", "left"))

@@ -245,6 +245,7 @@ def test_links_and_a_selection_of_pages_are_exported_on_request(made: Made, tmp_
         assert len(one["links"]) == 3 - (number == 0)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("ending", [".jsonl", ".jsonl.gz", ".jsonl.zst"])
 def test_the_name_of_the_file_determines_its_compression(made: Made, tmp_path: Path, ending: str) -> None:
     to, plain = tmp_path / f"pages{ending}", tmp_path / "plain"

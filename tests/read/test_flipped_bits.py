@@ -296,6 +296,12 @@ def test_a_damaged_image_is_an_error_and_a_missing_one_is_not(crawled: Path) -> 
             with Flipped(path, 3), pytest.raises(ImageDamagedError) as told:
                 of_sql(crawled)
             assert "Remove the folder" in told.value.cure
+    described = shard / str(line["image"]) / "meta.json"
+    raw = described.read_bytes()
+    described.unlink()
+    with pytest.raises(ImageDamagedError, match=r"meta\.json cannot be read"):
+        of_sql(crawled)
+    described.write_bytes(raw)
     moved = (shard / str(line["image"])).rename(crawled.parent / "moved")
     assert of_sql(crawled)["pages"]
     moved.rename(shard / str(line["image"]))

@@ -18,6 +18,8 @@ import pytest
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.collection import cdx
+from gossamer.web.archive.archive import Copy, Exchange
+from gossamer.web.fetch.response import read_head
 from gossamer.webs.demo import DemoWeb
 from tests.support.archiving import Shard, exchange
 from tests.support.crawling import LIGHT, serve
@@ -50,8 +52,11 @@ class Replay:
 
     def get(self, url: str, when: str = "20231114id_") -> tuple[int, dict[str, str], bytes]:
         """The capture nearest to `when`. `id_`: unchanged; `mp_`: with rewritten links, as a browser gets it."""
+        return self.ask(f"{when}/{url}")
+
+    def ask(self, path: str) -> tuple[int, dict[str, str], bytes]:
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=WITHIN)
-        connection.request("GET", f"/crawl/{when}/{url}")
+        connection.request("GET", f"/crawl/{path}")
         answer = connection.getresponse()
         found = answer.status, {name.lower(): value for name, value in answer.getheaders()}, answer.read()
         connection.close()
@@ -65,20 +70,31 @@ def archived(folder: Path) -> None:
     html = (b"Content-Type", b"text/html; charset=utf-8")
     shard.publish(first.write(exchange(PAGE, html, url=b"http://one.test/page"), b"A page. Replayed to the letter."))
     packed, zipped = gzip.compress(VARIED), (b"Content-Encoding", b"gzip")
-    shard.publish(first.write(exchange(packed, html, zipped, url=b"http://one.test/gzip?b=1&a=2")))
+    shard.publish(place := first.write(exchange(packed, html, zipped, url=b"http://one.test/gzip?b=1&a=2")))
+    gzipped = place.payload, 0, place.offset
     to = (b"Location", b"http://one.test/page")
     first.write(exchange(b"moved", to, url=b"http://one.test/old", status=b"301 Moved Permanently"))
     ends = {path: path.stat().st_size for path in shard.paths}
     index(folder, 1, {path: (0, end) for path, end in ends.items()})
     again = exchange(PAGE, html, (b"X-Visit", b"another url"), url=b"http://two.test/copy")
-    assert second.write(replace(again, time=again.time + LATER)).repeated
+    repeat = second.write(replace(again, time=again.time + LATER))
+    assert repeat.repeated
     later = exchange(PAGE, html, (b"X-Visit", b"a day later"), url=b"http://one.test/page")
     assert second.write(replace(later, time=later.time + 86_400)).repeated
     twin = exchange(packed, html, zipped, url=b"http://two.test/gzip")
     assert second.write(replace(twin, time=twin.time + LATER)).repeated
     plain = (b"Content-Type", b"text/plain")
     second.write(exchange(b"Nothing here", plain, url=b"http://two.test/gone", status=b"404 Not Found"))
+    second.write(unmodified(exchange(b"", url=b"http://one.test/gzip?b=1&a=2"), 2 * 86_400), copy=Copy(*gzipped))
+    here = Copy(repeat.payload, 1, repeat.offset)
+    second.write(unmodified(exchange(b"", url=b"http://two.test/copy"), 3 * 86_400), copy=here)
     index(folder, 2, {path: (end, path.stat().st_size) for path, end in ends.items()})
+
+
+def unmodified(exchange: Exchange, seconds: float) -> Exchange:
+    """The same exchange so much later, answered by 304."""
+    head = read_head([b"HTTP/1.1 304 Not Modified\r\n", b'ETag: "1"\r\n', b"\r\n"])
+    return replace(exchange, time=exchange.time + seconds, head=head)
 
 
 def index(folder: Path, segment: int, spans: dict[Path, tuple[int, int]]) -> None:
@@ -149,6 +165,17 @@ def test_a_revisit_of_a_compressed_body_is_replayed(replay: Replay) -> None:
     status, fields, body = replay.get("http://two.test/gzip")
     assert status == 200
     assert (gzip.decompress(body) if fields.get("content-encoding") == "gzip" else body) == VARIED
+
+
+def test_an_answer_that_nothing_has_changed_is_replayed_as_the_copy(replay: Replay) -> None:
+    """With the copy's own date; also if the copy itself is a repeat of a body at another URL."""
+    status, fields, body = replay.get("http://one.test/gzip?b=1&a=2", "20231116221320id_")
+    assert (status, fields["memento-datetime"]) == (200, "Tue, 14 Nov 2023 22:13:20 GMT")
+    assert (gzip.decompress(body) if fields.get("content-encoding") == "gzip" else body) == VARIED
+    status, fields, body = replay.get("http://two.test/copy", "20231117221320id_")
+    assert (status, body, fields["x-visit"]) == (200, PAGE, "another url")
+    _, _, captures = replay.ask("cdx?url=http://two.test/copy&output=json")
+    assert [json.loads(line)["timestamp"] for line in captures.splitlines()] == ["20231114221450", "20231117221320"]
 
 
 def test_a_redirect_leads_to_the_archived_page(replay: Replay) -> None:

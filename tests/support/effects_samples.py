@@ -15,7 +15,7 @@ from gossamer.collection.journal.effects import HINT, ORIGIN, PAGE, SITE_EVENT, 
 _FLOATS = st.floats(allow_nan=False, width=64)
 _TEXTS = st.one_of(st.just(b""), st.binary(max_size=12), st.text(max_size=8).map(str.encode))
 _NUMBERS = st.integers(0, NONE)
-_SEEN = (b"", b"image\tpng\texample.org\t3\n", b"not_http\tmailto\t\t1\nimage\t\tx\t1\n")
+_SEEN = (b"", b"image\tpng\texample.org\t3\n", b"not_http\tmailto\t\t1\nimage\t\tx\t1\n", b"h1\tTitle\t\t2\n")
 
 
 def wild_records(draw: st.DrawFn, dtype: np.dtype[np.void], most: int = 4) -> Records:

@@ -36,7 +36,7 @@ from gossamer.desk.rules import Rules
 from gossamer.harvester.errands.errand import Errand
 from gossamer.harvester.errands.table import ERRANDS
 from gossamer.read.compact.background import merged
-from gossamer.seeder.seed import Planted
+from gossamer.seeder.pages import Planted
 from gossamer.webs.simulated import Asked, Reply, SimulatedNames, SimulatedWeb
 from tests.support.machine import Machine
 

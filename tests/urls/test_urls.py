@@ -28,7 +28,7 @@ from gossamer.urls import (
     without_www,
 )
 from gossamer.urls.escapes import uniform
-from gossamer.urls.patterns import found_in
+from gossamer.urls.patterns import found_among, found_in, within_a_line
 from tests.support.strategies import bases, plain_references, references
 
 SESSION_IDS = SeederSettings().session_ids
@@ -619,6 +619,49 @@ _PATTERNS = st.lists(
 @settings(deadline=None)
 def test_patterns_combined_match_like_each_alone(patterns: list[str], url: str) -> None:
     assert found_in(tuple(patterns))(url) == any(found_in((each,))(url) for each in patterns)
+
+
+# fmt: off
+_IN_LINES = (
+    "/a", "/b(?:c|d)", "^https?:", "a$", "/a|b$", "[/?]x", "a[^/]*z", r"[^]x]b", r"[^\w]z$", "d{2,3}", "x*?A", "", "Y",
+    r"\?(?:[^?]*[&;=])?q", *SeederSettings().reject,
+)
+_ALONE = (
+    r"(.)\1", "(?i)/A", "(?P<x>q)=(?P=x)", r"\Wz", r"a\Z", r"[\s\S]+z$", "a(?!b)", "(?<!/)a", "[a-z/]*+$", "[^b]++a",
+    "(?s).z", r"[\t-/]x", r"\D$",
+)
+# fmt: on
+_PATHS = st.text("abcdxyzqYAlogin123/?=&;.-", max_size=12)
+
+
+@given(
+    st.lists(st.sampled_from(_IN_LINES + _ALONE), max_size=4),
+    st.lists(_PATHS.map("http://h/{}".format), max_size=6, unique=True),
+)
+@settings(deadline=None)
+def test_found_among_agrees_with_found_in(patterns: list[str], urls: list[str]) -> None:
+    found = found_in(tuple(patterns))
+    assert found_among(tuple(patterns))(urls) == {url for url in urls if found(url)}
+
+
+@pytest.mark.parametrize("pattern", SeederSettings().reject)
+def test_default_patterns_are_searched_in_all_urls_at_once(pattern: str) -> None:
+    urls = [f"http://h{path}" for path in (*REJECTED, *NOT_REJECTED)]
+    assert found_among((pattern,))(urls) == set(filter(found_in((pattern,)), urls))
+    assert within_a_line(pattern) is not None
+
+
+@given(
+    st.lists(st.sampled_from(_IN_LINES), max_size=2),
+    st.lists(st.sampled_from(_IN_LINES), max_size=2),
+    st.lists(st.tuples(_PATHS, _PATHS).map(lambda two: f"http://h/{two[0]}/{two[1]}"), max_size=6, unique=True),
+    st.integers(0, 3),
+)
+@settings(deadline=None)
+def test_rejected_agrees_with_rejects(accept: list[str], reject: list[str], urls: list[str], repeats: int) -> None:
+    scope = Scope(("*",), accept=tuple(accept), reject=tuple(reject), repeats=repeats)
+    assert scope.rejected(urls) == set(filter(scope.rejects, urls))
+    assert scope.entrapped(urls) == set(filter(scope.entraps, urls))
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ import tempfile
 import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
@@ -200,6 +200,22 @@ def write_synced(path: Path, *parts: Data, mode: int = 0o666) -> None:
         with naming("write", path):
             for part in parts:
                 offset += _write(fd, path, offset, part)
+        with naming("sync", path), _noted("sync", path):
+            os.fsync(fd)
+    finally:
+        os.close(fd)
+
+
+def overwrite(path: Path, pieces: Iterable[tuple[int, Data]]) -> None:
+    """Writes pieces over what is at their offsets, and syncs the file. Its length must not change. A kill may leave
+    some of it written, so the caller must be able to do it again."""
+    with naming("open", path):
+        fd = os.open(path, os.O_WRONLY | _OWN)
+    try:
+        with naming("write", path):
+            for offset, data in pieces:
+                os.lseek(fd, offset, os.SEEK_SET)
+                _write(fd, path, offset, data)
         with naming("sync", path), _noted("sync", path):
             os.fsync(fd)
     finally:

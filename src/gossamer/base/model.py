@@ -59,8 +59,12 @@ class LinkFlag(IntFlag):
 
     NOFOLLOW = 1
     DYNAMIC = 2
-    WWW = 4
-    """The link was written with `www.`, which the canonical form drops."""
+    HEADING = 4
+    """The link is in a heading, or around one."""
+    BOLD = 8
+    """The link is in bold text (strong, b), or around some."""
+    WWW = 16
+    """The link was written with `www.`, which the canonical form drops. It is not stored: four flags are."""
 
 
 class Tag(IntEnum):
@@ -106,6 +110,21 @@ class Counted(IntEnum):
     """A `seeder.reject` pattern matches it, or no `seeder.accept` pattern does."""
     TRAP = 14
     """Its URL repeats a part more often than `seeder.repeats` allows: a/b/c/c/c (A.6.2)."""
+
+
+class Mentioned(IntEnum):
+    """What a page says that no decision of the crawl needs (`gatherer/mentions.py`). No name is one of `Counted`."""
+
+    H1 = 0
+    """Its first heading, and how many it has."""
+    CANONICAL = 1
+    """An address that it names as its own."""
+    HREFLANG = 2
+    """A version of it in another language."""
+    EXTERNAL = 3
+    """A link to a host out of scope."""
+    PART = 4
+    """A part of it, such as a script, from a host out of scope."""
 
 
 class PageFlag(IntFlag):

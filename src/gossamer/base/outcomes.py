@@ -52,6 +52,7 @@ class Outcome(Worded):
     CHALLENGED = 21
     SOFT_404 = 22
     NOT_MODIFIED = 23
+    FORGOTTEN = 24
 
     @property
     def sentence(self) -> str:
@@ -139,6 +140,7 @@ TREATMENTS: Final = {
     Outcome.SOFT_404: Treatment(
         "The server responds as it does for a page that does not exist, or redirects many pages to the same URL."),
     Outcome.NOT_MODIFIED: Treatment("The page is the same as when it was last fetched (304); nothing was sent."),
+    Outcome.FORGOTTEN: Treatment("What was fetched was removed from the collection (`gossamer forget`)."),
 }
 # fmt: on
 
@@ -251,6 +253,7 @@ class Reason(Worded):
     TRAP = 4
     REDIRECTS = 5
     UNLISTED = 6
+    FORGOTTEN = 7
 
     @property
     def sentence(self) -> str:
@@ -270,4 +273,5 @@ REASONS: Final = {
         "Only links lead to it, and by seeder.follow only seeds, or what sitemaps list, are fetched (--only-list, "
         "--only-sitemaps)."
     ),
+    Reason.FORGOTTEN: "It was removed from the collection, and is kept out (`gossamer forget`).",
 }

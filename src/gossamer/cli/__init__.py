@@ -22,19 +22,21 @@ from gossamer.cli.completion import completion
 from gossamer.cli.crawl import crawl
 from gossamer.cli.doctor import doctor
 from gossamer.cli.forecast import forecast
+from gossamer.cli.forget import forget
 from gossamer.cli.graph import graph, rank
 from gossamer.cli.limits import translated
 from gossamer.cli.mine import mine
 from gossamer.cli.query import explain, sql, status
 from gossamer.cli.report import report
 from gossamer.cli.reproduce import compare, reproduce
+from gossamer.cli.serve import serve
 from gossamer.cli.simulate import simulate
 from gossamer.cli.steer import add, again
 from gossamer.cli.watch import watch
 from gossamer.cli.web import check, web
 
-_READING: Final = (status, explain, sql, report, audit, changes, watch, forecast, cite, files)
-_OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, export, config, mine, doctor)
+_READING: Final = (status, serve, explain, sql, report, audit, changes, watch, forecast, cite, files)
+_OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, forget, export, config, mine, doctor)
 _OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
 
 app: Final = click.version_option(__version__, message="gossamer %(version)s", help="Show the version.")(

@@ -165,12 +165,13 @@ def compact(folder: Path) -> None:
     )
 
 
+DEVICES: Final = (Path("/dev"), Path("/dev/fd"))
 _MORE: Final = "left out: data that is committed and not sealed yet; --fresh includes it"
 
 
 def _note_name(path: Path | None, endings: tuple[str, ...], kind: str) -> None:
     """Notes a name that promises another kind of file."""
-    if path is None or str(path) == "-" or str(path).startswith("/dev/"):
+    if path is None or str(path) == "-" or path.parent in DEVICES:
         return
     name = path.name.removesuffix(".gz").removesuffix(".zst")
     if not name.endswith(endings):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sys
 from pathlib import Path
@@ -12,12 +11,6 @@ import click
 from gossamer import config
 from gossamer.base import disk
 from gossamer.config.values import write
-
-
-def user_settings() -> Path:
-    """The settings file for all crawls of this user: the place to write the contact once."""
-    home = os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    return Path(home) / "gossamer" / "crawl.toml"
 
 
 def can_ask() -> bool:

@@ -13,7 +13,8 @@ import click
 from gossamer.base.errors import StorageError, UsageError
 from gossamer.base.escape import for_json
 from gossamer.cli.command import PATH, argument, command, flag, folders, settings_keys
-from gossamer.cli.short import changes_of, short_names
+from gossamer.cli.short import short_names
+from gossamer.crawler.short import changes_of
 
 if TYPE_CHECKING:
     from gossamer.crawler.run import CrawlRequest, Report
@@ -125,8 +126,9 @@ def crawl(
 
 def _run(request: CrawlRequest, may_ask: bool) -> Report:
     """Runs the crawl. If its contact is missing, asks for it once."""
-    from gossamer.cli.contact import asked, user_settings
+    from gossamer.cli.contact import asked
     from gossamer.cli.progress import Progress
+    from gossamer.config.user import user_settings
     from gossamer.config.values import write
     from gossamer.crawler.start import NoContactError
 

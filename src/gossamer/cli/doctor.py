@@ -45,9 +45,9 @@ def doctor(folder: Path | None, url: str | None, as_json: bool) -> None:
 
 def _patient(folder: Path | None, url: str | None) -> Patient:
     from gossamer import config, urls
-    from gossamer.cli.contact import user_settings
     from gossamer.collection.layout import SETTINGS, require_collection
     from gossamer.config.settings import Settings
+    from gossamer.config.user import user_settings
     from gossamer.crawler.start import with_contact
     from gossamer.doctor.check import Patient
 

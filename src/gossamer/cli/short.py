@@ -1,95 +1,22 @@
-"""Short names of settings: options of `gossamer crawl` for what people look for first. Each stands for one or more
-`--set`, so the collection keeps them, and a resumed crawl needs none of them again."""
+"""The short names of settings (`crawler/short.py`) as options of a command."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import Any, Final, NamedTuple, TypeVar
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from gossamer.base.errors import UsageError
+from gossamer.crawler.short import SHORT
 
 Verb = TypeVar("Verb", bound=Callable[..., None])
-
-
-class Short(NamedTuple):
-    """An option, and what it sets: {} stands for its value, and += adds to a list."""
-
-    option: str
-    sets: tuple[str, ...]
-    help: str
-    type: Any = click.STRING
-    metavar: str | None = None
-    multiple: bool = False
-    flag: str | bool | None = None
-    """The value that a flag stands for; None: the option is not a flag."""
-
-    @property
-    def name(self) -> str:
-        return self.option.removeprefix("--").replace("-", "_")
-
-
-# fmt: off
-SHORT: Final = (
-    Short("--depth", ("seeder.depth_static={}", "seeder.depth_dynamic={}"),
-          "Fetch pages at most this many clicks below a seed, or below a page that another site links to.",
-          click.IntRange(0, 254), "N"),
-    Short("--include", ("seeder.accept+=[{}]",),
-          "Follow only links whose URL contains a match of this regular expression; repeatable.", metavar="PATTERN",
-          multiple=True),
-    Short("--exclude", ("seeder.reject+=[{}]",),
-          "Do not follow links whose URL contains a match of this regular expression; repeatable.", metavar="PATTERN",
-          multiple=True),
-    Short("--only-list", ("seeder.follow={}",), "Fetch only the URLs given, and where they redirect to.", flag="none"),
-    Short("--only-sitemaps", ("seeder.follow={}",), "Fetch only the URLs given and what the sitemaps of their sites "
-          "list.", flag="sitemaps"),
-    Short("--continuous", ("manager.continuous={}",), "Do not end: fetch pages again as often as they change, until "
-          "the crawl is stopped.", flag=True),
-    Short("--pace", ("harvester.pace={}",), "How fast sites are requested.", metavar="polite|gentle"),
-    Short("--mine", ("harvester.mine={}",), "Request sites that prove to be yours (`gossamer mine`) without waits.",
-          flag=True),
-    Short("--contact", ("harvester.contact={}",), "Mail address or Web page of the person who runs the crawl."),
-    Short("--workers", ("harvester.workers={}",), "Worker processes; default: one per core.", click.IntRange(min=1)),
-    Short("--bandwidth", ("harvester.bandwidth={}",), "Bytes per second to use at most (2MB/s); 0: no limit.",
-          metavar="SPEED"),
-)
-# fmt: on
 
 
 def short_names(verb: Verb) -> Verb:
     """Gives a command the options of the table. It gets their values by name."""
     for each in reversed(SHORT):
-        how: dict[str, Any] = {"type": each.type, "metavar": each.metavar, "multiple": each.multiple}
+        kind = click.STRING if each.span is None else click.IntRange(*each.span)
+        how: dict[str, Any] = {"type": kind, "metavar": each.metavar, "multiple": each.multiple}
         how = how if each.flag is None else {"is_flag": True}
         verb = click.option(each.option, each.name, help=each.help, **how)(verb)
     return verb
-
-
-def changes_of(given: Mapping[str, Any]) -> list[str]:
-    """The values of the options as `--set` would have them."""
-    from gossamer.config.values import write
-
-    found, by = list[str](), dict[str, str]()
-    for each in SHORT:
-        value = given[each.name]
-        if each.flag is not None:
-            value = each.flag if value else None
-        for one in value if each.multiple else () if value is None else (value,):
-            for change in each.sets:
-                other = by.setdefault(change, each.option)
-                if other != each.option:
-                    raise UsageError(f"{other} and {each.option} cannot be combined", "Leave one of them out.")
-                found.append(_checked(change.format(write(one)), f"{each.option} {one}"))
-    return found
-
-
-def _checked(change: str, typed: str) -> str:
-    """The change; what is wrong with it is told in the words that were typed."""
-    from gossamer.config import Settings, override
-
-    try:
-        override(Settings(), (change,))
-    except UsageError as error:
-        raise UsageError(error.message.replace(f"--set {change}", typed), error.cure) from error
-    return change

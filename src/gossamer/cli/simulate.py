@@ -15,6 +15,7 @@ from gossamer.cli.command import PATH, argument, command, flag, strategies
 
 if TYPE_CHECKING:
     from gossamer.laboratory import Measured, Subject
+    from gossamer.laboratory.simulate.scenario import Scenario
 
 
 @command
@@ -98,6 +99,33 @@ def simulate(
     """Simulate crawls of a graph, or of the graph of a collection: which strategy collects PageRank first, and when.
     With --revisit: which policy of re-visits keeps copies fresh."""
     changing = _changes(graph)
+    _check_kind(tune, strategy, revisit, own)
+    if tune:
+        _tune(graph, changing, budget, pages, random_seed, out, as_json)
+        return
+    if revisit or changing:
+        _simulate_revisits(str(graph), revisit, own, budget, pages, random_seed, out, as_json)
+        return
+    from gossamer.cli.options import speed_of, strategies_of, time_of
+    from gossamer.laboratory.simulate.scenario import Scenario, Servers
+
+    names = strategies_of(strategy)
+    scenario = Scenario(
+        connections=connections,
+        wait=time_of("--wait", wait),
+        per_turn=per_turn,
+        pause=time_of("--pause", pause),
+        bandwidth=speed_of("--bandwidth", bandwidth),
+        batch=batch,
+        most_pages=pages,
+        servers=getattr(Servers, servers)(),
+        random_seed=random_seed,
+    )
+    _simulate_crawls(graph, names, own, scenario, changes, start, history, order, out, as_json)
+
+
+def _check_kind(tune: bool, strategy: tuple[str, ...], revisit: tuple[str, ...], own: tuple[Path, ...]) -> None:
+    """Refuses options that belong to different kinds of simulations, and none of them."""
     if tune and (strategy or revisit or own):
         raise UsageError("--tune cannot be combined with --strategy, --revisit or --settings", "Leave them out.")
     if not tune and bool(strategy) == bool(revisit) and not (own and not strategy):
@@ -105,21 +133,26 @@ def simulate(
             "a simulation needs a --strategy for a graph, a --revisit for pages that change, or --settings",
             "Give one of them.",
         )
-    if tune:
-        _tune(graph, changing, budget, pages, random_seed, out, as_json)
-        return
-    if revisit or changing:
-        _simulate_revisits(str(graph), revisit, own, budget, pages, random_seed, out, as_json)
-        return
-    from gossamer.cli.options import compile_kernels, pages_of, speed_of, strategies_of, time_of
 
-    names = strategies_of(strategy)
-    seconds, rest, speed = time_of("--wait", wait), time_of("--pause", pause), speed_of("--bandwidth", bandwidth)
+
+def _simulate_crawls(
+    graph: Path,
+    names: list[str],
+    own: tuple[Path, ...],
+    options: Scenario,
+    changes: tuple[str, ...],
+    start: Path | None,
+    history: Path | None,
+    order: Path | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    from gossamer.cli.options import compile_kernels, pages_of
     from gossamer.cli.progress import Progress
     from gossamer.laboratory import Bench, Job, Subject
     from gossamer.laboratory.bench import with_start
     from gossamer.laboratory.findings import folder
-    from gossamer.laboratory.simulate.scenario import Scenario, Servers, changed
+    from gossamer.laboratory.simulate.scenario import changed
     from gossamer.laboratory.trial import history_of, open_place, own_jobs
     from gossamer.laboratory.two_crawls import described
 
@@ -129,20 +162,9 @@ def simulate(
     web, before = place.graph, history_of(place, history, names)
     if start is not None:
         web = with_start(web, pages_of("--start", start, web.pages))
-    scenario = Scenario(
-        connections=connections,
-        wait=seconds,
-        per_turn=per_turn,
-        pause=rest,
-        bandwidth=speed,
-        batch=batch,
-        most_pages=pages,
-        servers=getattr(Servers, servers)(),
-        random_seed=random_seed,
-    )
-    scenario = changed(scenario, changes)
+    scenario = changed(options, changes)
     compile_kernels(sys.stderr)
-    subject = Subject(web, seed=random_seed, history=before)
+    subject = Subject(web, seed=options.random_seed, history=before)
     if before is not None:
         subject.note = described(before, subject.worth)
     jobs = [Job(name, scenario, order is not None) for name in names]

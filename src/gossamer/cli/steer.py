@@ -21,6 +21,7 @@ _COUNTS: Final = {
     "robots": "not requested: robots.txt forbids it",
     "excluded": "not requested: excluded by the settings (gossamer explain)",
     "full": "not taken: the site or the collection is full",
+    "forgotten": "not taken: forgotten, and kept out (gossamer forget DIR --list)",
     "unusable": "not taken: not known, or no page by its URL",
 }
 """How the counts of an order are told. Other names are reasons why pages are excluded."""

@@ -240,7 +240,8 @@ class ManagerSettings:
     often as any other; proportional: as often as it changes; freshness, age, harmonic: the best frequencies for the
     share of copies that are up to date, for their age, and against missed changes; webfountain: freshness at first,
     then uniform; adaptive: intervals that shrink with a change and grow without; fronts, fronts-evenly: from eight
-    queues by rate of change (Mercator), from each half as often as from the one before, or as often."""
+    queues by rate of change (Mercator), from each half as often as from the one before, or as often; quality: as often
+    as it is worth."""
     new_share: float = 0.5
     """In a continuous crawl: share of the requests that goes to pages that were never fetched. What they do not need
     goes to re-visits, and the other way round."""
@@ -433,6 +434,9 @@ class GathererSettings:
     """Store the texts of links in the table `anchors`."""
     anchor_length: int = 200
     """Maximum length of a link text that is stored, in characters."""
+    mentions: bool = True
+    """Store what pages mention in the table `mentions`: addresses of links to hosts out of scope, canonical addresses,
+    languages of other versions, and the first heading. An audit reads it."""
     language: bool = True
     """Detect the language of each page."""
 

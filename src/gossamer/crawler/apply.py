@@ -22,7 +22,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gossamer.base.model import Ask
+from gossamer.base.model import Ask, Outcome
 from gossamer.collection.journal.effects import Effects, SiteEvent
 from gossamer.desk import domains, proven
 from gossamer.desk.account import Account
@@ -36,6 +36,8 @@ from gossamer.harvester.errands import due_sitemaps, probes
 from gossamer.manager import pages
 from gossamer.manager.revisits import habits
 from gossamer.seeder import copies
+
+_FORGOTTEN: Final = int(Outcome.FORGOTTEN)
 
 
 def apply(desk: Desk, effects: Effects) -> None:
@@ -68,10 +70,10 @@ def _follow_visits(desk: Desk, applied: Applied) -> None:
 
 
 def _take_answers(desk: Desk, applied: Applied) -> None:
-    """Takes the answers to requests for robots.txt, sitemaps and probes."""
+    """Takes the answers to requests for robots.txt, sitemaps and probes, unless they were forgotten."""
     visits, texts = applied.visits, applied.effects.texts()
     for ask, functions in ANSWERS.items():
-        for i, of_visit in texts.at(np.flatnonzero(visits["ask"] == ask)):
+        for i, of_visit in texts.at(np.flatnonzero((visits["ask"] == ask) & (visits["outcome"] != _FORGOTTEN))):
             for function in functions:
                 function(desk, visits[i], of_visit)
 

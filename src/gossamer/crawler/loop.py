@@ -33,8 +33,8 @@ from gossamer.manager.pages import Pages
 from gossamer.manager.planner import Planner
 from gossamer.manager.revisits.heard import Heard
 from gossamer.manager.scans import soonest_due
-from gossamer.seeder.pages import SeederLimits
-from gossamer.seeder.seed import Planted, enlist, plant
+from gossamer.seeder.pages import Planted, SeederLimits
+from gossamer.seeder.seed import enlist, plant
 from gossamer.web.message import Results
 from gossamer.web.names.guard import Watched
 from gossamer.web.seam import Answer, Names, Web
@@ -92,7 +92,9 @@ class Crawl:
         self.harvest = Harvest(desk, store, web, self.names, clock, desk[Pages].policy.sites_by, errands)
         self._sleep = Sleep(desk.settings.harvester, adapts=not clock.virtual)
         self.planner = Planner(desk, store, bounds.patience, self.bell.ring)
-        self._stages = Stages(desk, store, self.harvest, SeederLimits.of(desk.settings), log, self.planner.outdate)
+        self._stages = Stages(
+            desk, store, self.harvest, SeederLimits.of(desk.settings, desk.forgotten), log, self.planner.outdate
+        )
         self._steps = steps
         self.stop: Ending | None = None
         """Set by a signal, or when memory runs out: the crawl ends for this reason."""
@@ -166,6 +168,7 @@ class Crawl:
             sum(each.new for each in planted),
             tuple(seed for each in planted for seed in each.full),
             tuple(seed for each in planted for seed in each.forbidden),
+            tuple(seed for each in planted for seed in each.forgotten),
         )
 
     def judge_again(self, verdicts: list[Verdict]) -> tuple[int, int]:
@@ -278,7 +281,7 @@ class Crawl:
             if self.clock.virtual and self.harvest.quiet() > LONGEST and not self.web.open:
                 return held, 0.0  # a virtual night has no work of every second
             calm = plan - now
-            pause = self._sleep.pause(now, ahead, site, plan if self.planner.stale or plan == -np.inf else np.inf)
+            pause = self._sleep.pause(now, ahead, site, np.inf if self.planner.idle else plan)
             if self.clock.virtual and self.planner.idle and not self.names.open:
                 pause = max(pause, min(self._sleep.rests, site) - now)  # virtual seconds need no work of their own
         return pause, self._sleep.gather(pause, ahead, self.web.open, calm)

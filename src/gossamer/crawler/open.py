@@ -12,10 +12,12 @@ import numpy as np
 from gossamer.base import disk
 from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Texts
+from gossamer.base.units import plural
 from gossamer.collection import lock
 from gossamer.collection.blocks import BlockFile
+from gossamer.collection.forgetting.finish import finish
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
-from gossamer.collection.layout import FORMAT, SETTINGS, URL_FILE, is_collection, make_folders, shard_folder
+from gossamer.collection.layout import SETTINGS, URL_FILE, format_of, is_collection, make_folders, shard_folder
 from gossamer.collection.manifest import Manifest, Meta
 from gossamer.collection.merging import Merger
 from gossamer.collection.recovery import Recovered, cut, recover
@@ -58,14 +60,18 @@ def open_collection(
     try:
         make_folders(shard)
         new = not is_collection(folder)
+        finished = 0 if new else finish(shard)
         recovered = None if new else recover(shard)
         if recovered is None:
             if toml is not None:
                 disk.write_atomic(folder / SETTINGS, toml)
             go_on(shard, clock, 0.0)
             begin_run(shard, settings, clock.wall())
-            Manifest.create(shard, Meta(FORMAT, 0, secrets.randbits(64), clock.wall(), settings.seeder.url_form))
+            form = settings.seeder.url_form
+            Manifest.create(shard, Meta(format_of(form), 0, secrets.randbits(64), clock.wall(), form))
             recovered = recover(shard)
+        if finished:
+            recovered.warnings.append(f"{plural(finished, 'order')} to forget had been begun, and is carried out now")
         settings = in_form(settings, recovered.meta.url_form)
         older.provide(shard, settings.manager, recovered.meta.seed, recovered.meta.url_form, held.fileno())
         desk = new_desk(settings, recovered.meta.seed, shard, parts)

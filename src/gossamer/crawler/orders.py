@@ -49,6 +49,8 @@ class Carried(NamedTuple):
     """Not taken: the site or the collection is full."""
     unusable: int = 0
     """No URLs of pages, or not known by this number."""
+    forgotten: int = 0
+    """Not taken: the page or its site was forgotten."""
 
     def __add__(self, other: Carried) -> Carried:  # type: ignore[override]
         return Carried(*map(sum, zip(self, other, strict=True)))
@@ -73,6 +75,7 @@ def add(crawl: Crawl, seeds: Seeds) -> Carried:
         open=asked.open - freed,
         full=len(planted.full),
         unusable=len(seeds.complaints),
+        forgotten=len(planted.forgotten),
     )
 
 

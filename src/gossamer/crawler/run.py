@@ -181,11 +181,17 @@ class _Session:
         planted = self.crawl.plant(list(self._prepared.seeds.urls))
         lines = [f"{url}: {_FULL[limit]}" for url, limit in planted.full]
         lines += [f"{url}: the site's robots.txt forbids it" for url in planted.forbidden]
+        lines += [f"{url}: {self._why_forgotten(url)}" for url in planted.forgotten]
         self._watch.seeds_skipped += len(lines)
         for line in lines[:SHOWN]:
             self._voice.say(f"skipped: {line}")
         if len(lines) > SHOWN:
             self._voice.say(f"skipped: {thousands(len(lines) - SHOWN)} more seeds, for similar reasons")
+
+    def _why_forgotten(self, seed: str) -> str:
+        desk = self._m.desk
+        tombstone = desk.forgotten.tombstone(desk.scope.canonical(seed, None) or seed)
+        return "it was forgotten" if tombstone is None else tombstone.told()
 
     def _carry_out(self) -> None:
         """Carries out what `gossamer add` and `gossamer again` left for this run."""

@@ -9,7 +9,8 @@ then it is woken by a result and, while it collects results, by what may lead to
 lookup, the end of a plan, a robots.txt or sitemap that leads to another. A signal wakes it, too.
 
 No request is later for it. Until a result is absorbed, it cannot lead to a request anyway: its site, and all others at
-its address, rest for longer (`PART`), and no plan may be begun.
+its address, rest for longer (`PART`), and no plan may be begun. If all sites that could be asked soon have work, no
+sleep ends for a plan (`manager/planner.py`).
 
 Invariants, each a property test of the same name: the loop wakes before a site is due; a tick is never shorter than
 before nor longer than its results may wait; the faster results come, the shorter the tick.

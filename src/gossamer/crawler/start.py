@@ -153,13 +153,15 @@ def _check_empty(folder: Path) -> None:
 
 def _stored(folder: Path, new: bool) -> Settings:
     """The settings in crawl.toml. Older collections get older defaults: `seeder.www` is off if no run is recorded,
-    `seeder.ports` allows every port if the recorded runs do not have this setting, and `seeder.url_form` is as the
-    manifest says."""
+    `seeder.ports` allows every port if the recorded runs do not have this setting, `seeder.url_form` is as the manifest
+    says, and `seeder.session_ids` as in the last run, since the default list grows."""
     usual = Settings()
     if not new:
         recorded = runs(shard_folder(folder))
         ports = usual.seeder.ports if recorded and "ports" in recorded[-1]["settings"]["seeder"] else ("*",)
-        usual = replace(usual, seeder=replace(usual.seeder, www=bool(recorded), ports=ports))
+        last = recorded[-1]["settings"]["seeder"].get("session_ids") if recorded else None
+        sessions = usual.seeder.session_ids if last is None else tuple(last)
+        usual = replace(usual, seeder=replace(usual.seeder, www=bool(recorded), ports=ports, session_ids=sessions))
         usual = in_form(usual, url_form(shard_folder(folder)))
     path = folder / SETTINGS
     return config.load(path, usual) if path.exists() else usual

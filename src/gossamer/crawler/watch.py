@@ -140,7 +140,9 @@ class Watch:
         self.curve = curve
         self.meter = Meter(machinery.desk, machinery.crawl.harvest.parts())
         most = machinery.desk.settings.collection.max_memory
-        self._memory = memory.Limit(most, machinery.memory_used())
+        self._used = machinery.memory_used()
+        """Bytes of memory, as of the last check."""
+        self._memory = memory.Limit(most, self._used)
         self._told = (0, 0)
         self._near = NearLimits(machinery.desk.columns, voice.warn)
         self._next_look = self._next_memory = 0.0
@@ -160,7 +162,8 @@ class Watch:
         m, planner = self._m, self._m.crawl.planner
         self._check_memory()
         self._poll_scores()
-        if m.scorer.begin_if_due(m.desk[Account].visits, self._processor()):
+        visits = m.desk[Account].visits
+        if m.scorer.is_due(visits) and m.scorer.begin_if_due(visits, self._processor()):
             self._announce_kernels()
         told = (m.store.segments, m.imager.made)
         if told != self._told:
@@ -191,7 +194,7 @@ class Watch:
         if now < self._next_memory:
             return
         self._next_memory = now + MEMORY_EVERY
-        used = m.memory_used()
+        used = self._used = m.memory_used()
         m.imager.may_begin = m.scorer.may_begin = self._memory.has_room(used, memory.used([os.getpid()]))
         m.store.may_merge(m.imager.may_begin)
         reached = self._memory.reached(used)
@@ -293,7 +296,7 @@ class Watch:
             awaited=self._awaited(),
             resources=Resources(
                 open=max(0, m.web.open - harvest.kept()),
-                rss=m.memory_used(),
+                rss=self._used,
                 cpu_seconds=round(processor, 3),
                 desk_seconds=round(time.process_time() - self._begun.desk_cpu, 3),
                 longest_turn=round(m.crawl.longest_turn, 4),

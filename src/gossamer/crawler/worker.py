@@ -1,6 +1,6 @@
 """A worker process: fetches, decodes, gathers and archives pages.
 
-    python -m gossamer.crawler.worker WIRE HEARTBEAT PAYLOADS LIMITER BELL NUMBER   five descriptors (or -1), its number
+    python -m gossamer.crawler.worker WIRE HEARTBEAT PAYLOADS LIMITER BELL NUMBER    five descriptors (or -1), number
 
 A worker decides only what depends on URL and settings alone; the desk decides everything that needs state. It runs
 until the desk tells it to stop or is gone: the wire ends, or the kernel kills the worker with its parent.

@@ -18,6 +18,8 @@ import numpy.typing as npt
 
 from gossamer import urls
 from gossamer.base.outcomes import FOR_GOOD
+from gossamer.collection.forgetting.tombstones import Forgotten
+from gossamer.collection.forgetting.tombstones import read as read_tombstones
 from gossamer.collection.image import Image, Parts
 from gossamer.collection.journal.effects import Effects
 from gossamer.config.settings import Settings
@@ -88,6 +90,8 @@ class Desk:
         self.settings = settings
         self.seed = seed
         self.folder = folder
+        self.forgotten = Forgotten() if folder is None else read_tombstones(folder)
+        """What is kept out of the collection."""
         self.scope = urls.Scope.of(settings.seeder)
         self.columns = Columns(settings.collection.max_pages, settings.collection.max_sites, layout_of(kinds))
         self.tick = 0

@@ -38,7 +38,7 @@ def open_image(shard: Path, line: Line | None, checked: Checked) -> Mapped | Non
         return Mapped(image.read(shard, line), checked)
     except (ImageMissingError, KeyError, AttributeError):
         return None
-    except FileNotFoundError:
+    except (FileNotFoundError, ImageDamagedError):
         if replaced(shard, line):
             return None
         raise

@@ -28,8 +28,7 @@ from gossamer.manager.revisits.forecast import Copies, Costs, Forecast, New, Out
 from gossamer.manager.revisits.policies import POLICIES
 from gossamer.manager.revisits.rates import CODES, decode
 from gossamer.manager.revisits.scale import measure, table_of
-from gossamer.manager.steer import AT_LAST
-from gossamer.manager.strategies import LIVE
+from gossamer.manager.strategies import AT_LAST, LIVE
 from gossamer.manager.value import Value, terms_of
 from gossamer.observe.image_view import Mapped, open_image
 from gossamer.read.explain.collection import steadily

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from gossamer.collection import cdx
 from gossamer.config import Settings
@@ -26,6 +26,45 @@ def archived_text(records: Iterable[bytes]) -> str | None:
     return None
 
 
+class Answer(NamedTuple):
+    """The answer of a server, as archived."""
+
+    fields: list[tuple[str, str]]
+    """Names and values of the header fields, in order."""
+    body: bytes
+    """With the encodings of `Content-Encoding` undone."""
+
+    def field(self, name: str) -> str:
+        """The value of the first header field with this name (in lower case), or an empty text."""
+        return next((value for key, value in self.fields if key.lower() == name), "")
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """The fields by lower-case name; values of the same field are joined by commas."""
+        found = dict[str, str]()
+        for name, value in self.fields:
+            key = name.lower()
+            found[key] = f"{found[key]}, {value}" if key in found else value
+        return found
+
+
+def answer(record: bytes, most: int) -> Answer:
+    """The answer in a response record. A body that decodes to more than `most` bytes is cut."""
+    _, _, http = record.partition(b"\r\n\r\n")
+    head, _, body = http[:-4].partition(b"\r\n\r\n")
+    fields = []
+    for line in head.split(b"\r\n")[1:]:
+        name, _, value = line.partition(b":")
+        fields.append((name.strip().decode("latin-1"), value.strip().decode("latin-1")))
+    found = Answer(fields, body)
+    return found._replace(body=decode(body, found.field("content-encoding"), most).data)
+
+
+def read_answer(path: Path, at: int, end: int, most: int) -> Answer:
+    """The answer whose response record starts at `at`; the data of its visit ends at `end`."""
+    return answer(next(cdx.members(path, at, end, ALL))[2], most)
+
+
 class Cleaner:
     """Makes the cleaned text of archived pages."""
 
@@ -40,13 +79,7 @@ class Cleaner:
         records = [raw for _, _, raw in cdx.members(path, at, end, ALL)]
         if (archived := archived_text(records[1:])) is not None:
             return archived
-        _, _, http = records[0].partition(b"\r\n\r\n")
-        head, _, body = http[:-4].partition(b"\r\n\r\n")
-        fields = dict[bytes, str]()
-        for line in head.split(b"\r\n")[1:]:
-            name, _, value = line.partition(b":")
-            fields.setdefault(name.strip().lower(), value.strip().decode("latin-1"))
-        decoded = decode(body, fields.get(b"content-encoding", ""), self._limit)
-        kind = fields.get(b"content-type", "")
-        gathered = gather(url, kind, (), decoded.data, self._settings, self._scope, self._agent)
+        found = answer(records[0], self._limit)
+        kind = found.field("content-type")
+        gathered = gather(url, kind, (), found.body, self._settings, self._scope, self._agent)
         return (gathered.text or b"").decode(errors="replace")

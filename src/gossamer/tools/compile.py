@@ -147,9 +147,14 @@ def graphs() -> None:
     from gossamer.laboratory.analyse import analyse
     from gossamer.laboratory.graphs.figures import figures
     from gossamer.laboratory.graphs.make import make
+    from gossamer.laboratory.graphs.models import MODELS
+    from gossamer.laboratory.graphs.models import make as grow
+    from gossamer.laboratory.graphs.walk import sample
 
     graph = make(300)
     figures(graph)
+    for model in MODELS:
+        sample(grow(model, 50, 2.0).links, 5)
     analyse(graph, lambda step: None)
 
 

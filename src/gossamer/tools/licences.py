@@ -23,6 +23,8 @@ compares. Gossamer itself is under the Apache License 2.0 ([LICENSE](../LICENSE)
 installs them, each under its own licence. Wheels may contain libraries under further licences; the texts are in their
 `.dist-info` folders.
 """
+EXTRAS: Final = {"lab": "plots of simulations and reproductions", "serve": "the dashboard"}
+"""Extras for users, with what they are for, in the order of the lists."""
 NOT_SAID: Final = "not said"
 
 
@@ -31,16 +33,15 @@ def licences() -> str:
         raise UsageError(f"{PROJECT} is missing.", "Run this in the source tree, not from an installed wheel.")
     project = tomllib.loads(PROJECT.read_text())["project"]
     base = closure(project["dependencies"])
-    lab = closure(project["optional-dependencies"]["lab"])
-    return "\n".join(
-        (
-            HEAD,
-            "## Base: crawl, sql, explain, export\n",
-            *_table(base),
-            "## Extra `lab`: plots of simulations and reproductions, in addition\n",
-            *_table({name: found for name, found in lab.items() if name not in base}),
-        )
-    )
+    parts, listed = [HEAD, "## Base: crawl, sql, explain, export\n", *_table(base)], set(base)
+    for extra, purpose in EXTRAS.items():
+        found = closure(project["optional-dependencies"][extra])
+        parts += [
+            f"## Extra `{extra}`: {purpose}, in addition\n",
+            *_table({n: p for n, p in found.items() if n not in listed}),
+        ]
+        listed |= set(found)
+    return "\n".join(parts)
 
 
 def closure(needs: list[str]) -> dict[str, Distribution]:

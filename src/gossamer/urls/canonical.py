@@ -146,6 +146,8 @@ class Joiner:
 
     def _by_the_standard(self, url: str) -> str | None:
         """Join by the rules of the standard, and cache the canonical form of the root for the next URL below it."""
+        if _OTHER_SCHEME(url):
+            return None
         href = canonical(url, self._base, self._session_ids, self._www, self._form, self._charset)
         if href is not None and (written := _ROOT(url)):
             if len(self._roots) >= _MOST_ROOTS:
@@ -154,6 +156,8 @@ class Joiner:
         return href
 
 
+_OTHER_SCHEME: Final = re.compile(r"(?!https?:)[a-z][a-z0-9+.-]*+:").match
+"""A URL of another scheme, whatever follows."""
 _ROOT: Final = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]+)?(?=/)").match
 """Scheme, host and port whose meaning does not depend on what follows."""
 _roots: Final[Mapping[bool, dict[str, str]]] = {False: {}, True: {}}

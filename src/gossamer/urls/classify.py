@@ -92,6 +92,8 @@ def extension(url: str) -> str:
 
     Dots of the host do not count: a "/" follows them.
     """
-    path = url.partition("?")[0]
-    ending = path[path.rfind(".") + 1 :].partition(";")[0]
+    ending = url[url.rfind(".") + 1 :]
+    if not ending.isalnum() or "?" in url:
+        path = url.partition("?")[0]
+        ending = path[path.rfind(".") + 1 :].partition(";")[0]
     return "" if "/" in ending else ending.lower()

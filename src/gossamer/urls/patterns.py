@@ -4,7 +4,8 @@ A pattern without capital letters ignores case: it is searched in the URL in low
 is searched in the URL as it is. (Refused: `re.IGNORECASE`. It disables every fast search of `re` and makes the default
 patterns of `reject` five times slower.)
 
-Cost of the default patterns of `reject`: 0.45 µs for a link without a query, 1.1 µs for a link with a query.
+Cost of the default patterns of `reject`: 0.45 µs for a link without a query, 1.1 µs for a link with a query; a third of
+that for all links of a page together (`found_among`).
 
 Repeated parts are typical of endless link structures (A.6.2): a/b/c/c/c, ?x=1&x=1&x=1. A relative link that should have
 begun at the root adds a segment at each step; so does a program that appends to its own query. A path segment, or a
@@ -17,7 +18,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
 from typing import Final
 
@@ -28,7 +29,19 @@ _ONE_PART: Final = 3
 """Number of slashes in a URL whose path has one segment."""
 _MOST_FOLDERS: Final = 1 << 14
 
+_PUNCTUATION: Final = r"!-/:-@\[-`{-~"
+_LINE_TOKEN: Final = re.compile(
+    r"\[(?P<negated>\^?)(?P<members>\]?(?:\\.|[^\\\]])*)\]"
+    rf"|\\[wdS{_PUNCTUATION}]|\(\?:|\((?!\?)|[*+?}}](?!\+)|[^\x00-\x1f\\(\[*+?}}]",
+    re.ASCII | re.DOTALL,
+)
+"""A part of a pattern that matches no line feed, a class of characters excepted."""
+_LINE_MEMBERS: Final = re.compile(rf"(?:\\[wdS{_PUNCTUATION}]|[^\x00-\x1f\\])*", re.ASCII)
+"""The members of a class of characters that has no line feed."""
+
 Found = Callable[[str], bool]
+FoundAmong = Callable[[Collection[str]], set[str]]
+Search = Callable[..., re.Match[str] | None]
 
 
 @lru_cache(maxsize=64)
@@ -51,13 +64,76 @@ def found_in(patterns: tuple[str, ...]) -> Found:
     return found
 
 
+@lru_cache(maxsize=64)
+def found_among(patterns: tuple[str, ...]) -> FoundAmong:
+    """A function: the URLs, of several, in which any of the patterns occurs.
+
+    Most patterns are searched in all URLs at once, one to a line. A pattern that could reach into the next line is
+    searched in each URL.
+
+    Invariant: `found_among_agrees_with_found_in`.
+    """
+    in_lines, alone = dict[str, str](), list[str]()
+    for pattern in patterns:
+        if (line := within_a_line(pattern)) is None:
+            alone.append(pattern)
+        else:
+            in_lines[pattern] = line
+    small = _searches([line for p, line in in_lines.items() if not _has_capitals(p)], re.MULTILINE)
+    exact = _searches([line for p, line in in_lines.items() if _has_capitals(p)], re.MULTILINE)
+    others = found_in(tuple(alone)) if alone else None
+
+    def among(urls: Collection[str]) -> set[str]:
+        lines = "\n".join(urls)
+        lower = lines.lower()
+        found = {line for search in small for line in _lines_with(search, lower)}
+        if found:
+            found = {url for url in urls if url.lower() in found}
+        for search in exact:
+            found.update(_lines_with(search, lines))
+        if others is not None:
+            found.update(filter(others, urls))
+        return found
+
+    return among
+
+
+def within_a_line(pattern: str) -> str | None:
+    """A pattern that occurs in the same URLs, and looks at one line only: negated classes leave line feeds out. None if
+    that cannot be said for sure, as of what looks ahead, or does not take back what it took."""
+    parts, at = list[str](), 0
+    while at < len(pattern):
+        token = _LINE_TOKEN.match(pattern, at)
+        if token is None or (token["negated"] == "" and not _LINE_MEMBERS.fullmatch(token["members"])):
+            return None
+        if token["negated"]:
+            members = token["members"]
+            escape = "\\" if members.startswith("]") else ""
+            parts.append(rf"[^\n{escape}{members}]")
+        else:
+            parts.append(token[0])
+        at = token.end()
+    return "".join(parts)
+
+
+def _lines_with(search: Search, lines: str) -> Iterator[str]:
+    """The lines in which something is found."""
+    at = 0
+    while at < len(lines) and (found := search(lines, at)):
+        end = lines.find("\n", found.end())
+        if end < 0:
+            end = len(lines)
+        yield lines[lines.rfind("\n", 0, found.start()) + 1 : end]
+        at = end + 1
+
+
 def _has_capitals(pattern: str) -> bool:
     """Whether a pattern has capital letters. Escapes like \\W and (?P do not count."""
     rest = _ESCAPES.sub("", pattern)
     return rest != rest.lower()
 
 
-def _searches(patterns: Sequence[str]) -> list[Callable[[str], re.Match[str] | None]]:
+def _searches(patterns: Sequence[str], flags: int = 0) -> list[Search]:
     """Combine patterns that begin alike into one search: `re` first scans for a common first character.
 
     Patterns with groups or flags are not combined: they might change their meaning after other patterns.
@@ -67,7 +143,8 @@ def _searches(patterns: Sequence[str]) -> list[Callable[[str], re.Match[str] | N
         compiled, first = re.compile(pattern), _FIRST.match(pattern)
         together = first is not None and not compiled.groups and compiled.flags == re.UNICODE
         alike.setdefault(f"like {first[0]}" if first and together else str(number), []).append(pattern)
-    return [re.compile("|".join(f"(?:{p})" for p in ps) if len(ps) > 1 else ps[0]).search for ps in alike.values()]
+    joined = ("|".join(f"(?:{p})" for p in ps) if len(ps) > 1 else ps[0] for ps in alike.values())
+    return [re.compile(pattern, flags).search for pattern in joined]
 
 
 def rule(text: str) -> tuple[re.Pattern[str], str]:
@@ -109,6 +186,17 @@ class Rewrites:
         for pattern, replacement in self._rules:
             made = pattern.sub(replacement, made)
         return url if made == url else self._canonical(made)
+
+
+@lru_cache(maxsize=64)
+def repeating_among(most: int) -> FoundAmong:
+    """A function: the URLs, of several in canonical form, that repeat something more than `most` times."""
+    repeats, shortest = repeating(most), _ONE_PART + most
+
+    def among(urls: Collection[str]) -> set[str]:
+        return {url for url in urls if (url.count("/") >= shortest or "&" in url) and repeats(url)}
+
+    return among if most else lambda urls: set()
 
 
 @lru_cache(maxsize=64)

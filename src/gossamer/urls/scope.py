@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import cache, lru_cache
 from typing import TYPE_CHECKING, Final
@@ -11,7 +11,7 @@ from gossamer.urls.canonical import Joiner, canonical
 from gossamer.urls.classify import Classes, UrlClass
 from gossamer.urls.names import is_address, without_www
 from gossamer.urls.parts import host, port_text
-from gossamer.urls.patterns import Found, Rewrites, found_in, repeating
+from gossamer.urls.patterns import Found, Rewrites, found_among, found_in, repeating, repeating_among
 from gossamer.urls.queries import UTF_8
 from gossamer.urls.sessions import sessions
 
@@ -46,7 +46,8 @@ Join = Callable[[str], str | None]
 class Scope:
     """The settings of the seeder, prepared for fast checks.
 
-    Invariants: `scope_canonical_is_idempotent`, including rewriting; `scope_joiner_agrees_with_scope_canonical`.
+    Invariants: `scope_canonical_is_idempotent`, including rewriting; `scope_joiner_agrees_with_scope_canonical`;
+    `rejected_agrees_with_rejects`.
     """
 
     domains: tuple[str, ...]
@@ -106,7 +107,8 @@ class Scope:
     def joiner(self, base: str, charset: str = "") -> Join:
         """`canonical` for the many links of one page; `base` in canonical form, with or without `www.`. `charset`: the
         codec of the page, in which browsers encode the queries of its links."""
-        join = Joiner(base, self.session_ids, self.www, self.form, "" if charset in UTF_8 else charset)
+        made = Joiner(base, self.session_ids, self.www, self.form, "" if charset in UTF_8 else charset)
+        join = made.__call__  # to call the method takes 0.1 µs less than to call the object
         rewrite = self._rewrite
         if rewrite is None:
             return join
@@ -145,6 +147,15 @@ class Scope:
     def shuns(self, url: str) -> bool:
         """Whether a pattern of `reject` matches a canonical URL; `accept` is ignored. For URLs that are not pages."""
         return found_in(self.reject)(url)
+
+    def rejected(self, urls: Collection[str]) -> set[str]:
+        """The URLs, of several in canonical form, that the patterns exclude: `rejects` for all links of a page."""
+        rejected = found_among(self.reject)(urls) if self.reject else set[str]()
+        return rejected.union(set(urls) - found_among(self.accept)(urls)) if self.accept else rejected
+
+    def entrapped(self, urls: Collection[str]) -> set[str]:
+        """The URLs, of several in canonical form, that look like traps: `entraps` for all links of a page."""
+        return repeating_among(self.repeats)(urls)
 
     def admits(self, url: str) -> bool:
         """Whether host and port of a canonical URL are accepted. Cached: most links lead to hosts seen before."""

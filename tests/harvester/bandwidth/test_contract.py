@@ -72,6 +72,7 @@ def bandwidth(asked: list[Asked], first: float, last: float) -> float:
     return total / (last - first)
 
 
+@pytest.mark.slow
 def test_open_requests_are_predicted_to_stay_within_the_bandwidth_and_do(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B", "harvester.bandwidth_adapts=false")
     result = made.run(SEEDS)
@@ -87,6 +88,7 @@ def test_open_requests_are_predicted_to_stay_within_the_bandwidth_and_do(tmp_pat
     assert max(bandwidth(unlimited.asked, first + t, first + t + 1) for t in range(40)) > 2 * LIMIT
 
 
+@pytest.mark.slow
 def test_a_larger_depth_uses_more_bandwidth_and_breaks_the_order_more_often(tmp_path: Path) -> None:
     used = {}
     for depth in (1, 6):
@@ -104,6 +106,7 @@ def within(bandwidth: Bandwidth | None) -> Bandwidth:
     return bandwidth
 
 
+@pytest.mark.slow
 def test_speeds_are_learned_by_address_and_are_equal_after_a_replay_and_in_an_image(tmp_path: Path) -> None:
     made = world(tmp_path, f"harvester.bandwidth={LIMIT}B")
     result = made.run(SEEDS)
@@ -163,6 +166,7 @@ def test_the_statistics_have_the_used_and_the_granted_bandwidth(tmp_path: Path) 
     assert "no limit at this hour" in bandwidth_of(replace(use, granted=0))
 
 
+@pytest.mark.slow
 def test_a_crawl_over_sockets_reads_no_more_than_was_granted(tmp_path: Path) -> None:
     """It takes at least as long as its bytes at the granted rate, however fast this machine is."""
     with serve(DemoWeb(seed=3, sites=6, pages=60, largest=20), tmp_path, *LIGHT) as served:

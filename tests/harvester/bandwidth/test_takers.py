@@ -127,6 +127,7 @@ def good_pages(folder: Path, seeds: list[str], seconds: float = 300.0) -> int:
     return sum(a.ask is Ask.PAGE and not urls.host(a.url).startswith("bad") for a in made.asked)
 
 
+@pytest.mark.slow
 def test_with_twelve_takers_good_sites_get_most_of_their_pages(tmp_path: Path) -> None:
     good = [f"http://s{i}.example/" for i in range(GOOD)]
     bad = [f"http://bad{i}.example/" for i in range(BAD)]

@@ -53,6 +53,7 @@ def come_back(world: World, result: Result) -> Result:
     return world.run()
 
 
+@pytest.mark.slow
 def test_after_thirty_days_a_robots_txt_that_was_never_read_counts_as_missing(tmp_path: Path) -> None:
     world = World(tmp_path, site_of(FAILS))
     result = world.run([ROOT])
@@ -65,6 +66,7 @@ def test_after_thirty_days_a_robots_txt_that_was_never_read_counts_as_missing(tm
     assert impolite(world.asked, 5.0, 1.0) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stopped", "killed"])
 def test_everything_is_forbidden_until_then_and_afterwards_the_last_good_copy_is_used(tmp_path: Path, how: str) -> None:
     """Also across restarts, from images and from the journal."""
@@ -153,6 +155,7 @@ def test_explain_describes_a_robots_txt_that_cannot_be_read(tmp_path: Path) -> N
     assert "allowed, no rule applies, by its last readable copy, if there is one; requested" in text
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", ["stopped", "killed", "sealed"])
 def test_a_restart_does_not_request_a_valid_robots_txt_again(tmp_path: Path, how: str) -> None:
     web = site_of(RULES) | {"http://b.example/robots.txt": Reply(outcome=Outcome.NOT_FOUND, status=404)}

@@ -261,6 +261,7 @@ def test_sitemaps_that_were_read_are_not_requested_again_however_often_a_round_i
 PAID = Reply(outcome=Outcome.PAYMENT_REQUIRED, status=402)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clean", [True, False], ids=["stop", "kill"])
 @pytest.mark.parametrize(
     ("answer", "most"),

@@ -68,6 +68,7 @@ def changes(folder: Path, *more: str) -> list[dict[str, Any]]:
     return found
 
 
+@pytest.mark.slow
 def test_events_of_a_real_site_have_their_lines(crawled: Path) -> None:
     found = changes(crawled)
     later = {(event["kind"], event["url"].removeprefix(ROOT)) for event in found[:-5]}
@@ -81,6 +82,7 @@ def test_events_of_a_real_site_have_their_lines(crawled: Path) -> None:
     assert by_url["old"]["before"]["file"] == "warc/000000.warc.gz"
 
 
+@pytest.mark.slow
 def test_events_are_chosen_by_time_site_and_kind(crawled: Path) -> None:
     every = changes(crawled)
     assert changes(crawled, "--since", "1d", "--site", f"www.{HOST}") == every
@@ -117,6 +119,7 @@ def test_watches_of_a_crawl_are_told_by_itself(crawl: Crawled) -> None:
     assert [(e["url"], e["added"][-1]) for e in ran["events"]] == [(f"{ROOT}news", "A new reading room.")]
 
 
+@pytest.mark.slow
 def test_a_watch_that_matches_nothing_says_so_and_stays(crawl: Crawled) -> None:
     assert {name: added["pages"] for name, added in crawl.added.items()} == {"news": 1, "site": 5, "nothing": 0}
     listed = gossamer("watch", crawl.folder).output

@@ -354,6 +354,7 @@ def test_an_image_that_is_not_the_latest_state_is_not_exact(tmp_path: Path, monk
     assert "robots" not in late["standing"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("clean", [True, False])
 def test_every_way_of_discovery_follows_links_that_exist(tmp_path: Path, clean: bool) -> None:
     web = random_web(5, sites=4, pages=150)
@@ -475,6 +476,7 @@ def test_an_invalid_question_gets_an_answer_too(tmp_path: Path, raw: bytes) -> N
         assert ask(shard_folder(tmp_path / "c"), {"page": ROOT}) is not None
 
 
+@pytest.mark.slow
 def test_questions_during_the_crawl_are_answered_and_change_nothing(tmp_path: Path) -> None:
     web = random_web(3, sites=4, pages=120)
     names = [f"http://s{i}.example/" for i in range(4)]

@@ -56,6 +56,7 @@ def test_nothing_seen_is_nothing_known() -> None:
 ROOT = "http://a.example/"
 
 
+@pytest.mark.slow
 def test_lives_and_dynamics_of_a_crawl_are_those_of_its_web(tmp_path: Path) -> None:
     """Visited each day for 20 days: one page changes every other day, one is gone from day 10 on, one is born on day
     5, one stays."""

@@ -10,7 +10,7 @@ from typing import Final
 
 import duckdb
 import pytest
-from hypothesis import given, reject
+from hypothesis import given, reject, settings
 from hypothesis import strategies as st
 
 from bench.verify import Made, Maker
@@ -184,6 +184,27 @@ def test_every_node_of_a_query_is_examined(write: str, around: list[str]) -> Non
             reject()  # a window within a window is no SQL
         with pytest.raises(UsageError, match="only queries"):
             only_query(plain, writing)
+
+
+@settings(deadline=None)
+@given(
+    opens=st.lists(st.sampled_from(["with t as (", "WITH recursive t as (", "(with t(a) as (", "select (", "from ("])),
+    inside=st.sampled_from(["select 1", "visits", "select '('", "with", ""]),
+    closed=st.booleans(),
+)
+def test_no_nesting_takes_for_ever(opens: list[str], inside: str, closed: bool) -> None:
+    """DuckDB never sees what its parser would take hours for: the test ends."""
+    text = "".join(opens) + inside + ") select 1" * (closed * len(opens))
+    deep = sum("with" in each.lower() for each in opens) + (inside == "with")
+    with duckdb.connect() as connection:
+        try:
+            only_query(connection, text)
+            refused = False
+        except UsageError as error:
+            refused = "inside one another" in error.message
+        except duckdb.Error:
+            refused = False
+    assert refused == (deep > 6)
 
 
 def test_table_functions_that_are_not_known_are_refused(plain: duckdb.DuckDBPyConnection) -> None:

@@ -184,6 +184,7 @@ def test_one_process_tells_at_a_time(tmp_path: Path) -> None:
     Only(tmp_path).close()
 
 
+@pytest.mark.slow
 def test_events_of_a_collection_are_told_at_least_once_across_kills(tmp_path: Path) -> None:
     """`gossamer watch --follow`, killed at any time; a new watch is told nothing that was known when it was added."""
     folder = tmp_path / "crawl"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
 import subprocess
 import sys
 from dataclasses import replace
@@ -15,6 +16,7 @@ from hypothesis import strategies as st
 from warcio.archiveiterator import ArchiveIterator
 
 from gossamer.base.disk import Appender
+from gossamer.collection import cdx
 from gossamer.web.archive.archive import Archive, Copy, warcinfo
 from gossamer.web.archive.bodies import LEAST, Payloads
 from gossamer.web.fetch.response import read_head
@@ -229,6 +231,11 @@ def test_that_a_page_has_not_changed_refers_to_its_copy(shard: Shard) -> None:
         assert last.warc["WARC-Refers-To-Target-URI"] == "http://one.test/a"
         assert last.warc["WARC-Refers-To-Date"] == original.warc["WARC-Date"]
         assert last.warc["WARC-Payload-Digest"] == original.warc["WARC-Payload-Digest"]
+        path = shard.paths[0]
+        line = cdx.lines(path, last.offset, path.stat().st_size)[-1]
+        copy = next(each for each in cdx.lines(shard.paths[number], place.offset, place.end) if each)
+        theirs, ours = (json.loads(text.split(b" ", 2)[2]) for text in (copy, line))
+        assert ours == theirs | {"url": "http://one.test/b", "revisit": path.name}
 
 
 def test_that_a_page_has_not_changed_is_archived_even_if_its_copy_is_lost(shard: Shard) -> None:
@@ -238,3 +245,13 @@ def test_that_a_page_has_not_changed_is_archived_even_if_its_copy_is_lost(shard:
         assert shard.archives[1].write(empty, copy=copy).repeated
         last = [each for each in shard.records() if each.warc.get("WARC-Profile") == UNMODIFIED][-1]
         assert "WARC-Refers-To" not in last.warc
+        assert cdx.lines(shard.paths[1], last.offset, shard.paths[1].stat().st_size) == []
+
+
+def test_a_copy_that_is_damaged_is_not_in_the_index_again(shard: Shard) -> None:
+    first = shard.archives[0].write(exchange(LONG))
+    with shard.paths[0].open("r+b") as file:
+        file.truncate(first.end - 20)
+    empty = replace(exchange(b""), head=NOT_MODIFIED)
+    made = shard.archives[1].write(empty, copy=Copy(first.payload, 0, first.offset))
+    assert cdx.lines(shard.paths[1], made.offset, made.end) == []

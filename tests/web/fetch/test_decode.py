@@ -167,6 +167,7 @@ def test_output_ends_at_the_limit(name: str, limit: int) -> None:
     assert len(data) <= limit
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ENCODERS)
 def test_a_bomb_costs_what_its_bound_costs(name: str) -> None:
     bomb = ENCODERS[name](bytes(60_000_000))

@@ -184,6 +184,7 @@ FLOODS: dict[str, Script] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("case", FLOODS)
 def test_floods_of_frames_are_ended(case: str, certificate: tuple[Path, Path]) -> None:
     """By nghttp2, if it knows the kind; else because more comes than an answer takes."""

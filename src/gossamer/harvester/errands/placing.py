@@ -14,9 +14,10 @@ from gossamer.desk.places import Places, number_in
 
 
 def site_in(desk: Desk, name: str, www: bool, effects: Effects) -> int:
-    """The number of a site. If it is neither known nor new in this tick, it is added to the effects. NONE: no room."""
+    """The number of a site. If it is neither known nor new in this tick, it is added to the effects. NONE: no room, or
+    it was forgotten."""
     site = desk[Places].site(name)
-    if site == NONE:
+    if site == NONE and not desk.forgotten.has_site(name):
         new = effects.sites.split()
         if name.encode() in new:
             return effects.first_site + new.index(name.encode())

@@ -25,7 +25,7 @@ from gossamer.desk.applied import Applied
 from gossamer.desk.columns import Group
 from gossamer.desk.desk import Declared, Desk, Part
 
-UNANSWERED: Final = TRANSIENT | {Outcome.RETURNED, Outcome.CHALLENGED}
+UNANSWERED: Final = TRANSIENT | {Outcome.RETURNED, Outcome.CHALLENGED, Outcome.FORGOTTEN}
 """Outcomes that do not show how a site answers for missing pages."""
 _PAGE: Final = int(Ask.PAGE)
 _REDIRECT, _SOFT = int(Outcome.REDIRECT), int(Outcome.SOFT_404)
@@ -272,8 +272,8 @@ class ProbeAnswers(Part):
 
 
 def take_answer(desk: Desk, visit: Any, texts: dict[str, bytes]) -> None:
-    """Takes the answer to a probe."""
-    if Outcome(int(visit["outcome"])) not in UNANSWERED:
+    """Takes the answer to a probe. Of a forgotten site, nothing is left of what it answered."""
+    if texts["title"] and Outcome(int(visit["outcome"])) not in UNANSWERED:
         desk[ProbeAnswers].probes.add(int(visit["site"]), answer_of(visit, texts, desk.scope, desk.seed))
 
 

@@ -26,6 +26,7 @@ import xxhash
 from gossamer.base import disk
 from gossamer.collection import lock, manifest
 from gossamer.collection.checked import compare
+from gossamer.collection.forgetting.finish import finish
 from gossamer.collection.layout import ARCHIVE, INDEX, TABLES, journal_path, require_collection, shard_folder
 from gossamer.collection.manifest import Line
 from gossamer.collection.recovery import recover
@@ -56,6 +57,7 @@ def compact(folder: Path, say: Say = lambda line: None) -> Compacted:
     shard = shard_folder(folder)
     held = lock.take(shard)
     try:
+        finish(shard)
         recover(shard)  # raises if the manifest is damaged: then files that it does not name may be needed
         contents = manifest.read(shard)
         before = list(contents.segments.values())

@@ -1,7 +1,7 @@
 """Merges the tables of several neighbouring segments.
 
-Tables in the order of the journal are concatenated. `links` and `anchors` are sorted by the site of their source, so
-they are sorted again, and rows of the same site keep their order. `sites` and `counts` are added up.
+Tables in the order of the journal are concatenated. `links`, `anchors` and `mentions` are sorted by the site of their
+page, so they are sorted again, and rows of the same site keep their order. `sites` and `counts` are added up.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ from gossamer.collection.tables import seal
 Parts = list[pa.Table | None]
 
 _COUNTED: Final = ("site", "class", "extension", "domain")
+_OF_PAGES: Final = {"anchors": "source", "mentions": "page"}
+"""Tables that are sorted by the site of a page, and the column of the page."""
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 
@@ -49,8 +51,9 @@ def merged(table: str, read: Callable[[str], Parts]) -> pa.Table | None:
         return None
     if table == "links":
         return _joined(parts).take(_by_site(_sites_of_links(read("visits"))))
-    if table == "anchors":
-        return _joined(parts).take(_by_site(_sites_of_sources(_joined(parts), read("visits"))))
+    if table in _OF_PAGES:
+        joined = _joined(parts)
+        return joined.take(_by_site(_sites_of(_numbers(joined, _OF_PAGES[table]), read("visits"))))
     if table == "sites":
         return _added_sites(_joined(parts))
     if table == "counts":
@@ -79,13 +82,13 @@ def _sites_of_links(visits: Parts) -> Array:
     return np.concatenate(sites)
 
 
-def _sites_of_sources(anchors: pa.Table, visits: Parts) -> Array:
-    """The site of the source of each link text, from the visits: a page has one site."""
+def _sites_of(which: Array, visits: Parts) -> Array:
+    """The site of each of these pages, from the visits: a page has one site."""
     there = [part for part in visits if part is not None]
     pages = np.concatenate([_numbers(part, "page") for part in there])
     sites = np.concatenate([_numbers(part, "site") for part in there])
     known, first = np.unique(pages, return_index=True)
-    found: Array = sites[first][np.searchsorted(known, _numbers(anchors, "source"))]
+    found: Array = sites[first][np.searchsorted(known, which)]
     return found
 
 

@@ -8,6 +8,8 @@ from typing import Final, cast
 from gossamer import urls
 from gossamer.base.model import NONE, LinkKind
 from gossamer.base.outcomes import TREATMENTS, Again, Outcome
+from gossamer.collection.forgetting import tombstones
+from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import stored_settings
 from gossamer.config import Settings
 from gossamer.manager.history import sound_history
@@ -41,6 +43,9 @@ def _explain(folder: Path, given: str, unchecked: bool) -> PageAnswer:
         answer |= {"known": False, "why_not": ["It is not an http or https URL, so it cannot be a page."]}
         return answer
     url = address.canonical
+    if (tombstone := tombstones.read(shard_folder(folder)).tombstone(url)) is not None:
+        answer |= {"known": False, "why_not": [tombstone.told()]}
+        return answer
     answer["scope"] = scope_verdict(url, settings.seeder, scope)
     collection = opened(folder, settings, {"page": url}, unchecked)
     answer["as_of"] = collection.as_of

@@ -8,6 +8,8 @@ from typing import Final, cast
 
 from gossamer import urls
 from gossamer.base.model import NONE
+from gossamer.collection.forgetting import tombstones
+from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import stored_settings
 from gossamer.observe.status import site_standing
 from gossamer.read.explain.answers import SiteAnswer, SiteState
@@ -36,6 +38,9 @@ def _explain(folder: Path, given: str, unchecked: bool) -> SiteAnswer:
         answer |= {"known": False, "why_not": ["It is not the name of a host."]}
         return answer
     name = urls.host(canonical)
+    if (tombstone := tombstones.read(shard_folder(folder)).of_site(name)) is not None:
+        answer |= {"known": False, "why_not": [tombstone.told()]}
+        return answer
     accepted = scope.accepts(name)
     collection = opened(folder, settings, {"site": name}, unchecked)
     answer |= {"as_of": collection.as_of, "in_scope": accepted}

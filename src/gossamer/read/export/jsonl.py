@@ -26,8 +26,8 @@ from gossamer.base.escape import for_json
 from gossamer.base.model import VisitFlag
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
+from gossamer.read.copies import FETCHED, copies, views_in
 from gossamer.read.export.target import compressed, left_in_journal, sources_of
-from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database, QueryResult
 from gossamer.read.sql.show import plain
 from gossamer.read.sql.sources import Progress, Sources, missing
@@ -92,35 +92,17 @@ def export(
 
 
 def _query(where: str, links: bool, everything: bool, shown: str = "", private: str = "= 0") -> str:
-    visits = {c.name for c in VIEWS["visits"].columns}
-    of_pages = ", ".join(f"p.{c.name}" for c in VIEWS["pages"].columns if c.name not in visits)
     columns = f"{_SHOWN}, payload, body_file, body_at, body_end{', x.targets' if links else ''}"
     return f"""
-with last as (
-    select page, max((tick, number)) as key from stored.visits
-    where page is not null and (flags & {VisitFlag.STORED:d}) != 0 and warc_end > 0
-          and outcome in ('ok', 'duplicate') group by page
-),
+{copies(views=views_in(where))},
 said as (
-    select page, arg_max(flags, (tick, number)) as flags from stored.visits
-    where page is not null and outcome in ('ok', 'duplicate') group by page
+    select page, arg_max(flags, (tick, number)) as said from stored.visits where {FETCHED} group by page
 ),
-originals as (
-    select payload, arg_min({{'file': warc_file, 'at': warc_offset, 'end': warc_end, 'flags': flags}}, tick) as place
-    from stored.visits where warc_end > 0 and (flags & {VisitFlag.REPEATED:d}) = 0
-         and payload in (select payload from stored.visits where (flags & {VisitFlag.REPEATED:d}) != 0) group by payload
-),
-copies as (
-    select v.*, {of_pages}, s.flags as said, r.preferences as site_preferences,
-           case when (v.flags & {VisitFlag.REPEATED:d}) != 0 then o.place.file else v.warc_file end as body_file,
-           case when (v.flags & {VisitFlag.REPEATED:d}) != 0 then o.place.at else v.warc_offset end as body_at,
-           case when (v.flags & {VisitFlag.REPEATED:d}) != 0 then o.place.end else v.warc_end end as body_end
-    from stored.visits v join last l on l.page = v.page and l.key = (v.tick, v.number)
-         join main.pages p on p.page = v.page join said s on s.page = v.page
-         left join originals o on o.payload = v.payload
-         left join ({OF_ORIGINS}) r on r.origin = p.origin
+told as (
+    select c.*, s.said, r.preferences as site_preferences
+    from copies c join said s on s.page = c.page left join ({OF_ORIGINS}) r on r.origin = c.origin
 )
-select {shown or columns} from copies c {_LINKS if links else ""}
+select {shown or columns} from told c {_LINKS if links else ""}
 where ({where or "true"}) and (c.said & {0 if everything else _PRIVATE:d}) {private}
 {"" if shown else "order by body_file, body_at, c.page"}
 """

@@ -172,7 +172,8 @@ links: A row for each link between known pages.
 source BIGINT Page that contains the link.
 target BIGINT Page to which it leads.
 kind VARCHAR Kind of the link: anchor, frame, embedded, canonical, alternate or redirect.
-flags UTINYINT Bits: 1 nofollow, 2 dynamic, 4 written with www.
+flags UTINYINT Bits: 1 nofollow, 2 dynamic, 4 in a heading (h1 to h6) or around one, 8 in bold text (strong, b) or
+  around some. The last two are missing in segments of earlier versions.
 
 sites: A row for each site (host), summed over all segments.
 site BIGINT Number of the site.
@@ -197,6 +198,7 @@ target BIGINT Page to which it leads.
 text VARCHAR Text of the link.
 position USMALLINT Position of the element among the elements with its tag.
 tag VARCHAR Tag of the element that contains the link.
+flags UTINYINT Bits, as in `links`; null in segments of earlier versions.
 
 counts: Links that are only counted and not fetched, summed by site.
 site BIGINT Site whose pages contain the links.
@@ -212,6 +214,16 @@ lastmod TIMESTAMP Time of the change, as the sitemap states it.
 sitemap VARCHAR URL of the sitemap.
 time TIMESTAMP When the sitemap was read.
 tick UBIGINT Tick in which it was processed.
+
+mentions: What pages say and the crawl does not need, by visit; earlier versions recorded nothing.
+page BIGINT Number of the page.
+kind VARCHAR h1, canonical (an address that the page names as its own), hreflang (a version in another language),
+  external (a link to a host out of scope), or part (a script or the like from such a host).
+url VARCHAR Canonical URL; of a link to a host out of scope with www. if the page has it. Null for h1, and if it is no
+  URL.
+text VARCHAR Text of the first h1, canonical address as the page writes it, language, or text of the link.
+number UINTEGER For h1: how many of them the page has, 0 for none; otherwise 1.
+tick UBIGINT Tick of the visit: the rows of the last one hold.
 
 origins: A row for each origin (scheme, host and port).
 origin BIGINT Number of the origin.
@@ -252,6 +264,15 @@ speeds: Expected speed of addresses by hour of local time, as of the last image;
 
 calibration: How good predictions of changes are, as of the last image: ten rows, by the predicted probability.
 +
+
+clocks: When pages change: re-visits that compared a page with the version before, by page and hour of the week.
+site BIGINT Number of the site.
+page BIGINT Number of the page.
+weekday UTINYINT 1 is Monday, 7 is Sunday; of the moment halfway between the two visits, in UTC, like the hour.
+hour UTINYINT Hour of the day.
+short BOOLEAN Whether the visit before was within 12 hours; else within 36, which tells the day but not the hour.
+visits BIGINT Such visits.
+changed BIGINT How many of them found a major change.
 
 lives: A row for each page that was fetched: how long it has been seen, how often it changed, whether it is gone.
 page BIGINT Number of the page.

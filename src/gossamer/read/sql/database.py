@@ -30,6 +30,7 @@ from gossamer.config import Settings
 from gossamer.desk.shown import Column, Shown
 from gossamer.rank.names import PARTS
 from gossamer.read.sql.changes import changes_view
+from gossamer.read.sql.clocks import CLOCKS_VIEW
 from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
 from gossamer.read.sql.desk_columns import aside_of, desk_table
 from gossamer.read.sql.dynamics import LIVES_VIEW
@@ -49,6 +50,7 @@ _MADE_FROM: Final = {
     "changes": ("pages", "visits"),
     "preferences": ("pages", "visits"),
     "lives": ("pages", "visits"),
+    "clocks": ("pages", "visits"),
     "speeds": (),
     "calibration": (),
 }
@@ -143,6 +145,18 @@ class Database:
             self._begin(statement)
         return self._rows(statement)
 
+    def batches(
+        self, statement: str, parameters: Sequence[Any] = (), views: Sequence[str] = (), rows: int = _BATCH
+    ) -> pa.RecordBatchReader:
+        """The same as `run`, as Arrow batches of at most `rows` rows. Read all of them before the next query."""
+        with _naming(statement):
+            self._prepare(statement)
+            self._make(views)
+            return self._relation(statement, parameters).to_arrow_reader(rows)
+
+    def _relation(self, statement: str, parameters: Sequence[Any]) -> Any:
+        return self.connection.sql(statement, params=list(parameters) or None)
+
     def _prepare(self, statement: str) -> None:
         for name in (*STORED.findall(statement), *self._made_stored):
             self._make_stored(name)
@@ -219,6 +233,8 @@ class Database:
             return PREFERENCES_VIEW
         if name == "lives":
             return LIVES_VIEW
+        if name == "clocks":
+            return CLOCKS_VIEW
         if name in ("speeds", "calibration"):
             columns, source = self._desk(name)
             return f"select {', '.join(columns)} {f'from {source}' if source else 'where false'}"
@@ -272,6 +288,12 @@ class Database:
             if _ZONED in types and len(set(columns)) == len(columns):
                 columns, types = self._begin(_without_zones(statement, columns, types))
             return QueryResult(columns, types, self._rows(text))
+
+    def arrow(self, text: str, parameters: Sequence[Any] = (), rows: int = _BATCH) -> pa.RecordBatchReader:
+        """The result of one query, checked as by `query`, as Arrow batches."""
+        with _naming(text):
+            statement = only_query(self.connection, text)
+            return self.batches(statement, parameters, _named(text) or tuple(VIEWS), rows)
 
     def _begin(self, statement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Starts a statement: names and types of its columns. Nothing is computed yet."""

@@ -15,7 +15,7 @@ from gossamer.base.arrays import Array
 from gossamer.base.errors import StorageError
 from gossamer.base.model import SHARD_SHIFT
 from gossamer.collection import image
-from gossamer.collection.image import ImageMissingError
+from gossamer.collection.image import ImageDamagedError, ImageMissingError
 from gossamer.collection.lock import holder
 from gossamer.config import Settings
 from gossamer.desk.shown import Shown
@@ -72,7 +72,7 @@ def aside_of(sources: Sources, horizon: float = HORIZON) -> list[tuple[int, str,
         return [] if made is None else sites_aside(_Sites(made), float(made.meta["wall"]), horizon)
     except (ImageMissingError, KeyError):  # just being removed, or of another version
         return []
-    except StorageError:
+    except (ImageDamagedError, StorageError):
         if not replaced(sources.shard, line):
             raise
         return []

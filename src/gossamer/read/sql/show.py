@@ -24,8 +24,11 @@ LONGEST: Final = 80
 _NUMBERS: Final = ("INT", "HUGE", "FLOAT", "DOUBLE", "DECIMAL", "BIGNUM")
 
 
-def as_table(result: QueryResult, out: TextIO, most: int) -> None:
-    """Prints at most `most` rows, with a note if there are more."""
+MORE: Final = "--rows shows more, --json and --csv show all."
+
+
+def as_table(result: QueryResult, out: TextIO, most: int, more: str = MORE) -> None:
+    """Prints at most `most` rows, with a note if there are more; `more` says how to get them."""
     rows = list(islice(result.rows, most + 1))
     names = [for_screen(name) for name in result.columns]
     shown = [[_cell(value) for value in row] for row in rows[:most]]
@@ -34,9 +37,7 @@ def as_table(result: QueryResult, out: TextIO, most: int) -> None:
     for line in (names, ["-" * w for w in widths], *shown):
         out.write(_line(line, widths, right) + "\n")
     if len(rows) > most:
-        out.write(
-            f"… and more: only the first {most:,} rows are shown. --rows shows more, --json and --csv show all.\n"
-        )
+        out.write(f"… and more: only the first {most:,} rows are shown. {more}\n")
     else:
         out.write(f"({len(rows):,} row{'' if len(rows) == 1 else 's'})\n")
 

@@ -8,8 +8,8 @@ more.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -150,6 +150,20 @@ RESTORE: Final = "Restore it from a backup; `gossamer verify` reports what else 
 def missing(path: Path) -> StorageError:
     """The error for a file that the manifest names and that does not exist."""
     return StorageError(f"{path} is missing", RESTORE)
+
+
+def whole(sources: Sources, tables: Sequence[str]) -> tuple[Sources, list[str]]:
+    """The sources without segments of which a file of these tables is damaged or missing, and what is wrong there."""
+    bad: dict[int, str] = {}
+    for name in tables:
+        for file in sources.table(name):
+            try:
+                sources.checked.require(file.path, file.bytes, file.checksum)
+            except GossamerError as error:
+                bad.setdefault(file.segment, str(error))
+    kept = {number: line for number, line in sources.contents.segments.items() if number not in bad}
+    damaged = [f"Segment {number} is left out: {fault}" for number, fault in sorted(bad.items())]
+    return replace(sources, contents=replace(sources.contents, segments=kept)), damaged
 
 
 def nothing_sealed(sources: Sources) -> str:

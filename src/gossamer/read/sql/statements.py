@@ -9,7 +9,7 @@ PIVOT without a list of values has no tree: DuckDB first looks the values up. It
 (`_pivoted`), which gives it a tree; and it must not contain a word that only statements that write have.
 
 Invariants, each a test of the same name: every node of a query is examined; only queries are run; table functions that
-are not known are refused.
+are not known are refused; no nesting takes for ever.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import combinations, pairwise
 from typing import Any, Final
 
 import duckdb
@@ -33,9 +33,9 @@ KINDS: Final = frozenset(
 """Kinds of nodes that are not expressions: queries, tables, and what modifies them."""
 CLASSES: Final = frozenset(
     {"BETWEEN", "CASE", "CAST", "COLLATE", "COLUMN_REF", "COMPARISON", "CONJUNCTION", "CONSTANT", "FUNCTION", "LAMBDA"}
-    | {"LAMBDA_REF", "OPERATOR", "POSITIONAL_REFERENCE", "STAR", "SUBQUERY", "TYPE", "WINDOW"}
+    | {"LAMBDA_REF", "OPERATOR", "PARAMETER", "POSITIONAL_REFERENCE", "STAR", "SUBQUERY", "TYPE", "WINDOW"}
 )
-"""Classes of expressions."""
+"""Classes of expressions. A parameter stands for a value."""
 FUNCTIONS: Final = frozenset(
     {"unnest", "range", "generate_series", "repeat", "repeat_row", "json_each", "json_tree", "histogram"}
     | {"histogram_values", "summary", "duckdb_columns", "duckdb_functions", "duckdb_keywords", "duckdb_tables"}
@@ -57,6 +57,8 @@ _PLAIN: Final = re.compile(r"[^./\\:*?\[\]]*")
 """Names that DuckDB cannot take for a file."""
 _EXPLAINED: Final = re.compile(r"\s*explain(?:\s+analyze\b|\s*\([\w\s,]*\))?(.*)", re.IGNORECASE | re.DOTALL)
 """Captures the explained statement. It allows no comment or text in between, which could hide something."""
+_DEEPEST: Final = 6
+"""Most CTEs within one another. DuckDB's parser takes six times as long for each further one, if an error is inside."""
 _MARK: Final = "pivoted"
 _LISTS: Final = 3
 """PIVOT is accepted with at most this many columns without values."""
@@ -69,6 +71,9 @@ CURE: Final = "The collection is never changed. To keep a result, redirect --csv
 def only_query(connection: duckdb.DuckDBPyConnection, text: str) -> str:
     """The only statement of the text, without its semicolon. UsageError if it is not a query, or does not only read;
     duckdb.Error if it cannot be parsed."""
+    if (deep := _nesting(text)) > _DEEPEST:
+        cure = "Write them side by side: with a as (select …), b as (select … from a) select … from b"
+        raise UsageError(f"{deep} WITH are inside one another; at most {_DEEPEST} may be", cure)
     statements = connection.extract_statements(text)
     if len(statements) != 1:
         raise UsageError(f"{len(statements)} statements were given; give one query at a time")
@@ -88,6 +93,20 @@ def only_query(connection: duckdb.DuckDBPyConnection, text: str) -> str:
     for wrong in faults(tree):
         raise UsageError(f"only queries are run, and this one does more than read the views: {wrong}", CURE)
     return query
+
+
+def _nesting(text: str) -> int:
+    """How many WITH are inside one another at most, each in parentheses of its own."""
+    within, deepest = [False], 0
+    for word, _ in _tokens(text):
+        if word == "with":
+            within[-1] = True
+            deepest = max(deepest, sum(within))
+        elif word == "(":
+            within.append(False)
+        elif word == ")" and len(within) > 1:
+            within.pop()
+    return deepest
 
 
 def _parsed(connection: duckdb.DuckDBPyConnection, text: str) -> list[Any]:
@@ -147,7 +166,7 @@ def _tokens(text: str) -> Iterator[tuple[str, int]]:
     raw = text.encode()
     tokens = duckdb.tokenize(text)
     quoted = duckdb.token_type.string_const, duckdb.token_type.comment
-    for (start, kind), (end, _) in zip(tokens, [*tokens[1:], (len(raw), None)], strict=True):
+    for (start, kind), (end, _) in pairwise([*tokens, (len(raw), None)]):
         piece = raw[start:end].decode(errors="replace")
         yield "" if kind in quoted else piece.strip().lower(), len(raw[:end].decode(errors="replace"))
 

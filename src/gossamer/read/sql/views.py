@@ -8,6 +8,7 @@ page has its state when it was found. Later changes follow the rules of `manager
                opens duplicates that are done
     depth      a page excluded for its depth, or after too many redirects, is pending again when a visited page of
                small enough depth links to it
+    forgotten  a page that was forgotten is excluded, whatever its visits and verdicts say
 
 This is exact except in one case: the depth of the linking page, and the redirects before it, are those of the time when
 that page was found. If they became smaller since, and only then small enough, the target is shown as excluded until it
@@ -26,7 +27,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
-from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome
+from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome, Reason
 from gossamer.config.settings import Settings
 
 
@@ -123,6 +124,7 @@ now as (
            l.brought.status as status, l.v.time as last_visit,
            l.v.pause as pause,
            case
+               when p.reason = '{Reason.FORGOTTEN.word}' then 'excluded'
                when l.page is not null and not l.waits and coalesce(j.again_tick < l.v.tick, true) then 'done'
                when j.state = 'excluded' then 'excluded'
                when l.waits and (j.excluded_tick is null or j.excluded_tick < l.v.tick) then 'waiting'
@@ -130,7 +132,8 @@ now as (
                when p.reason in ('depth', 'redirects', 'unlisted') and o.page is not null then 'pending'
                else p.state
            end as stands,
-           case when j.state = 'excluded' then j.reason else p.reason end as why
+           case when j.state = 'excluded' and p.reason != '{Reason.FORGOTTEN.word}' then j.reason else p.reason end
+           as why
     from stored.pages p left join visited l on l.page = p.page left join judged j on j.page = p.page
          left join opened o on o.page = p.page
 )

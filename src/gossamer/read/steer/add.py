@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from gossamer import urls
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.units import thousands
+from gossamer.collection.forgetting import tombstones
 from gossamer.collection.layout import require_collection, shard_folder
 from gossamer.collection.runs import settings_of_last_run
+from gossamer.config.settings import Settings
 from gossamer.crawler.start import check_contact, note_outside
 from gossamer.observe.socket import Said, ask
 from gossamer.read.steer.deliver import Delivered, Progress, deliver
@@ -56,6 +59,7 @@ def add(
     seeds = read_seeds(given, files, settings.seeder)
     for complaint in seeds.complaints:
         say(f"skipped: {complaint}")
+    seeds = _without_forgotten(folder, seeds, settings, say)
     if not seeds.urls:
         raise UsageError("no usable URL", "Name URLs like https://example.org/page, or give --seeds FILE.")
     check_contact(settings, seeds.urls)
@@ -66,6 +70,18 @@ def add(
     if len(notes) > NOTES:
         say(f"note: {thousands(len(notes) - NOTES)} more URLs are outside seeder.domains")
     return Added(seeds, deliver(folder, "add", seeds.urls, progress))
+
+
+def _without_forgotten(folder: Path, seeds: Seeds, settings: Settings, say: Callable[[str], None]) -> Seeds:
+    """The seeds that were not forgotten; says of the others when and why they were."""
+    forgotten, scope, kept = tombstones.read(shard_folder(folder)), urls.Scope.of(settings.seeder), list[str]()
+    for url in seeds.urls:
+        tombstone = forgotten.tombstone(scope.canonical(url) or url)
+        if tombstone is None:
+            kept.append(url)
+        else:
+            say(f"skipped: {url}: {tombstone.told()}")
+    return replace(seeds, urls=tuple(kept))
 
 
 def answers(folder: Path, seeds: Sequence[str], seconds: float) -> Iterator[Answered]:

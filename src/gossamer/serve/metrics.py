@@ -1,0 +1,62 @@
+"""The figures of crawls for Prometheus. Names follow its conventions: base units, and _total for counters."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from prometheus_client import CollectorRegistry, generate_latest
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
+from prometheus_client.registry import Collector
+
+from gossamer.serve.answers import Overview
+
+
+class _Crawls(Collector):
+    def __init__(self, found: Iterable[Overview]) -> None:
+        self._found = list(found)
+
+    def collect(self) -> Iterator[Metric]:
+        yield from self._gauges()
+        by = ["collection"]
+        for name, text, value in (
+            ("gossamer_visits", "Requests for pages.", lambda o: o.counts.visits),
+            ("gossamer_stored_pages", "Pages whose content was stored.", lambda o: o.counts.stored),
+            ("gossamer_received_bytes", "Bytes off the wire.", lambda o: o.counts.bytes),
+        ):
+            counter = CounterMetricFamily(name, text, labels=by)
+            for one in self._found:
+                counter.add_metric([one.name], value(one))  # type: ignore[no-untyped-call]
+            yield counter
+        outcomes = CounterMetricFamily("gossamer_outcomes", "Requests for pages by outcome.", labels=[*by, "outcome"])
+        for one in self._found:
+            for outcome, count in one.outcomes.items():
+                outcomes.add_metric([one.name, outcome], count)
+        yield outcomes
+
+    def _gauges(self) -> Iterator[Metric]:
+        states = GaugeMetricFamily("gossamer_known_pages", "Known pages by state.", labels=["collection", "state"])
+        for one in self._found:
+            for part in one.states:
+                states.add_metric([one.name, part.name], part.pages)
+        yield states
+        for name, text, value in (
+            ("gossamer_up", "Whether a crawl runs.", lambda o: int(o.running)),
+            ("gossamer_sites", "Known sites.", lambda o: o.counts.sites),
+            ("gossamer_slowed_sites", "Sites whose waits are longer than usual.", lambda o: o.counts.slowed),
+            ("gossamer_connections", "Open connections.", lambda o: o.use.connections),
+            ("gossamer_memory_bytes", "Memory of all processes of the crawl.", lambda o: o.use.memory),
+            ("gossamer_freshness_ratio", "Expected share of copies that are up to date.", lambda o: o.freshness),
+            ("gossamer_status_timestamp_seconds", "Wall time of these figures.", lambda o: o.time),
+        ):
+            gauge = GaugeMetricFamily(name, text, labels=["collection"])
+            for one in self._found:
+                if (number := value(one)) is not None:
+                    gauge.add_metric([one.name], number)
+            yield gauge
+
+
+def exposed(found: Iterable[Overview]) -> bytes:
+    """The text that Prometheus reads."""
+    registry = CollectorRegistry()
+    registry.register(_Crawls(found))
+    return generate_latest(registry)

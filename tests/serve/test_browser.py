@@ -1,0 +1,170 @@
+"""The dashboard in a real browser, with a real crawl behind it."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+from urllib.parse import quote
+
+import httpx2
+import pytest
+
+import gossamer
+from gossamer.serve.views import TABS
+from tests.support.browser import NEEDED, Browser, Page, opened
+from tests.support.timing import COMMAND
+
+pytestmark = [pytest.mark.slow, NEEDED]
+SLOW: Final[dict[str, str | float]] = {
+    "harvester.workers": 1,
+    "harvester.wait": "1s",
+    "harvester.wait_large": "1s",
+    "harvester.address_wait": "1s",
+}
+
+
+@pytest.fixture(scope="module")
+def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("dashboard")
+
+
+@pytest.fixture(scope="module")
+def crawling(place: Path) -> Iterator[gossamer.Crawl]:
+    """A crawl that goes on while the tests run."""
+    with gossamer.crawl(demo=True, folder=place / "crawl", settings=SLOW, patience="1h", progress=False) as run:
+        until(lambda: run.statistics.get("stored", 0) > 20 and run.collection.pages())
+        yield run
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with opened() as browser:
+        yield browser
+
+
+def until(what: Callable[[], object]) -> None:
+    end = time.monotonic() + COMMAND
+    while not what():
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+@contextmanager
+def serving(crawling: gossamer.Crawl, place: Path, port: int) -> Iterator[subprocess.Popen[bytes]]:
+    """`gossamer serve` on that port, until the end of the context or a kill."""
+    words = [sys.executable, "-m", "gossamer", "serve", str(crawling.folder), "--port", str(port)]
+    environment = os.environ | {"XDG_CONFIG_HOME": str(place)}
+    with (place / "said").open("wb") as said, subprocess.Popen(words, stderr=said, env=environment) as process:
+        try:
+            until(lambda: answers(port))
+            yield process
+        finally:
+            process.kill()
+
+
+def answers(port: int) -> bool:
+    with socket.socket() as connection:
+        return connection.connect_ex(("127.0.0.1", port)) == 0
+
+
+@pytest.fixture(scope="module")
+def port() -> int:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        return int(free.getsockname()[1])
+
+
+@pytest.fixture(scope="module")
+def served(crawling: gossamer.Crawl, place: Path, port: int) -> Iterator[str]:
+    with serving(crawling, place, port):
+        yield f"http://127.0.0.1:{port}"
+
+
+def clean(page: Page, base: str) -> None:
+    """No error in its console, nothing asked of others, nothing wider than the window."""
+    assert page.errors == []
+    assert page.requests
+    assert all(url.startswith(base) for url in page.requests), page.requests
+    assert page.overflow == 0
+
+
+@pytest.mark.parametrize("width", [375, 1440])
+@pytest.mark.parametrize("dark", [False, True])
+def test_every_page_is_clean_at_two_widths(
+    width: int, dark: bool, crawling: gossamer.Crawl, served: str, browser: Browser
+) -> None:
+    url = next(iter(crawling.collection)).url
+    pages = [f"/c/crawl/{path}" for path, _ in TABS if path != "sql"]
+    pages += [f"/c/crawl/page?url={quote(url, safe='')}", f"/c/crawl/site?name={url.split('/')[2]}", "/token"]
+    for path in pages:
+        page = browser.page(served + path, width, dark=dark)
+        clean(page, served)
+        assert page.run("document.querySelectorAll('h1').length") == 1
+        assert page.run(
+            "[...document.querySelectorAll('input, select, textarea')].every(e => e.labels.length || e.ariaLabel)"
+        )
+        page.close()
+
+
+def test_figures_are_live_and_come_back_after_the_server_was_killed(
+    crawling: gossamer.Crawl, place: Path, browser: Browser
+) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = int(free.getsockname()[1])
+    visits, lost = (
+        "document.querySelector('[data-live=visits]').textContent",
+        "document.querySelector('.lost') !== null",
+    )
+    with serving(crawling, place, port) as first:
+        page = browser.page(f"http://127.0.0.1:{port}/c/crawl/")
+        before = page.run(visits)
+        until(lambda: page.run(visits) != before)
+        os.kill(first.pid, signal.SIGKILL)
+        until(lambda: page.run(lost))
+    with serving(crawling, place, port):
+        until(lambda: not page.run(lost))
+        page.close()
+
+
+def test_one_goes_from_page_to_page_and_asks_in_sql(served: str, place: Path, browser: Browser) -> None:
+    page = browser.page(f"{served}/")
+
+    def click(selector: str, title: str) -> None:
+        page.run(f"document.querySelector({selector!r}).click()")
+        until(lambda: page.run("document.readyState + document.querySelector('h1')?.textContent") == f"complete{title}")
+
+    click("nav a[href$=sites]", "Sites")
+    site = page.run("document.querySelector('tbody a').textContent")
+    click("tbody a", site)
+    click("main a", "Pages")
+    assert page.run("document.querySelectorAll('tbody tr').length") > 0
+    click("nav a[href$=sql]", "A token is needed")
+    token = (place / "gossamer" / "serve.token").read_text().strip()
+    page.run(f"document.querySelector('[name=token]').value = {token!r}")
+    click("button", "Overview")
+    click("nav a[href$=sql]", "SQL")
+    page.run("document.querySelector('textarea').value = 'select 6 * 7 as answer'")
+    page.run("document.querySelector('button').click()")
+    until(lambda: page.run("document.querySelector('caption')?.textContent") == "1 row")
+    assert page.run("document.querySelector('tbody td').textContent") == "42"
+    assert page.overflow == 0
+    page.close()
+
+
+def test_an_order_takes_effect_in_the_crawl_that_runs(crawling: gossamer.Crawl, served: str, place: Path) -> None:
+    token = (place / "gossamer" / "serve.token").read_text().strip()
+    url = f"{next(iter(crawling.collection)).url}?ordered=1"
+    bearer = {"authorization": f"Bearer {token}"}
+    answer = httpx2.post(f"{served}/api/v1/collections/crawl/add", json={"url": url}, headers=bearer, timeout=COMMAND)
+    assert answer.json() == {"running": True, "pages": {"new": 1}}
+    known = httpx2.get(f"{served}/api/v1/collections/crawl/page", params={"url": url}, timeout=COMMAND).json()
+    assert known["known"]

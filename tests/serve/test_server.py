@@ -1,0 +1,338 @@
+"""The server of the dashboard: what it answers, and what it refuses. A crawl of the demonstration Web is behind it."""
+
+from __future__ import annotations
+
+import json
+import os
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+from starlette.testclient import TestClient
+
+import gossamer
+from gossamer.base.errors import UsageError
+from gossamer.cli import app
+from gossamer.serve import answers, routes, run, safe
+from gossamer.serve.routes import API, ORDERS, QUESTIONS, Server, document
+from gossamer.serve.safe import Token
+
+SECRET: Final = "the-secret-of-this-test"
+HOST: Final = "http://127.0.0.1:8470"
+BEARER: Final = {"authorization": f"Bearer {SECRET}"}
+OWN: Final = {"origin": HOST}
+
+
+@pytest.fixture(scope="module")
+def web(tmp_path_factory: pytest.TempPathFactory) -> gossamer.Collection:
+    folder = tmp_path_factory.mktemp("serve") / "crawl"
+    few = {"harvester.workers": 1, "collection.max_pages": 100_000, "collection.max_sites": 1_000}
+    return gossamer.crawl(demo=True, folder=folder, pages=60, settings=few, progress=False).wait().collection
+
+
+def client(web: gossamer.Collection, closed: bool = False) -> TestClient:
+    server = Server({"crawl": web}, Token(SECRET), run.hosts("127.0.0.1", 8470, ()), closed)
+    return TestClient(server.application, base_url=HOST, follow_redirects=False)
+
+
+@pytest.fixture
+def browser(web: gossamer.Collection) -> Iterator[TestClient]:
+    with client(web) as opened:
+        yield opened
+
+
+def page_of(web: gossamer.Collection) -> str:
+    return next(iter(web)).url
+
+
+# --- what is answered ----------------------------------------------------------------------------------------
+
+
+def choices(question: routes.Question, web: gossamer.Collection) -> dict[str, str]:
+    url = page_of(web)
+    known = {"url": url, "name": url.split("/")[2], "query": "select 1 as one"}
+    return {key: known[key] for key, _ in question.accepts if key in known}
+
+
+@pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.path or "overview")
+def test_every_page_has_a_twin_in_json(
+    question: routes.Question, web: gossamer.Collection, browser: TestClient
+) -> None:
+    given = choices(question, web)
+    at = f"/c/crawl/{question.path}"
+    shown = browser.get(at, params=given, headers=BEARER)
+    assert (shown.status_code, shown.headers["content-type"]) == (200, "text/html; charset=utf-8")
+    twin = browser.get(at, params=given, headers={**BEARER, "accept": "application/json"})
+    api = browser.get(
+        f"{API}/collections/crawl{'/' if question.path else ''}{question.path}", params=given, headers=BEARER
+    )
+    assert twin.headers["content-type"] == api.headers["content-type"] == "application/json"
+    assert twin.status_code == api.status_code == 200
+    if question.kind is not None:
+        msgspec.json.decode(api.content, type=question.kind)
+        assert twin.json().keys() == api.json().keys()
+
+
+def test_the_overview_has_the_figures_of_status(web: gossamer.Collection, browser: TestClient) -> None:
+    said, found = web.status(), browser.get(f"{API}/collections/crawl").json()
+    for key in ("outcomes", "running", "ending"):
+        assert found[key] == said[key]
+    assert found["counts"] == {key: said[key] for key in ("visits", "stored", "known", "sites", "slowed", "bytes")}
+    assert {part["name"]: part["pages"] for part in found["states"]} == {s: said[s] for s in answers.STATES}
+
+
+def test_sites_are_sorted_searched_and_paged_by_the_server(web: gossamer.Collection, browser: TestClient) -> None:
+    def rows(**asked: Any) -> Any:
+        return browser.get(f"{API}/collections/crawl/sites", params=asked).json()
+
+    every = rows(rows=1000, sort="name")
+    names = [row["name"] for row in every["rows"]]
+    assert names == sorted(names)
+    assert every["total"] == len(names) == web.sql("select count(*) from sites").value()
+    for sort in answers.SORTS:
+        found: list[str] = []
+        after: int | None = 0
+        while after is not None:
+            page = rows(rows=40, sort=sort, after=after)
+            found += [row["name"] for row in page["rows"]]
+            after = page["next"]
+        assert sorted(found) == names
+    part = names[0][:4]
+    assert [row["name"] for row in rows(rows=1000, sort="name", q=part)["rows"]] == [n for n in names if part in n]
+    assert rows(q="%")["rows"] == [], "a sign of patterns is a letter"
+
+
+def test_pages_are_found_by_url_state_and_outcome(web: gossamer.Collection, browser: TestClient) -> None:
+    found: list[str] = []
+    after: int | None = -1
+    while after is not None:
+        page = browser.get(
+            f"{API}/collections/crawl/pages", params={"state": "done", "rows": 30, "after": after}
+        ).json()
+        found += [row["url"] for row in page["rows"]]
+        after = page["next"]
+    assert found == [url for (url,) in web.sql("select url from pages where state = 'done' order by page")]
+    url = page_of(web)
+    (row,) = browser.get(f"{API}/collections/crawl/pages", params={"q": url, "outcome": "ok", "rows": 1}).json()["rows"]
+    assert (row["url"], row["outcome"]) == (url, "ok")
+
+
+def test_a_stored_copy_is_shown_where_nothing_of_it_runs(web: gossamer.Collection, browser: TestClient) -> None:
+    url = page_of(web)
+    shown = browser.get("/c/crawl/page", params={"url": url}).text
+    assert "<iframe sandbox src=" in shown
+    copy = browser.get("/c/crawl/copy", params={"url": url})
+    assert copy.text == web[url].html
+    policy = copy.headers["content-security-policy"]
+    assert policy.startswith("sandbox; default-src 'none'"), "no scripts, no origin, nothing loaded"
+    assert "allow-" not in policy
+    assert browser.get("/c/crawl/copy", params={"url": "https://nowhere.example/"}).status_code == 404
+
+
+def test_metrics_are_what_prometheus_reads(web: gossamer.Collection, browser: TestClient) -> None:
+    read = {
+        (sample.name, tuple(sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(browser.get("/metrics").text)
+        for sample in family.samples
+    }
+    own = ("collection", "crawl")
+    assert read["gossamer_visits_total", (own,)] == web.status()["visits"]
+    assert read["gossamer_known_pages", (own, ("state", "done"))] == web.status()["done"]
+    assert read["gossamer_up", (own,)] == 0
+    assert browser.get("/health").text == "ok\n"
+    assert browser.get("/ready").text == "ready\n"
+
+
+def test_the_document_of_the_api_describes_every_route(browser: TestClient) -> None:
+    said = browser.get(f"{API}/openapi.json").json()
+    assert said == json.loads(json.dumps(document()))
+    paths = {f"{API}/collections/{{name}}{'/' if q.path else ''}{q.path}" for q in QUESTIONS}
+    assert set(said["paths"]) == paths | {f"{API}/collections/{{name}}/{name}" for name, *_ in ORDERS}
+    assert {"Overview", "Sites", "Pages", "Problem"} <= set(said["components"]["schemas"])
+
+
+def test_orders_wait_for_the_next_run(web: gossamer.Collection, browser: TestClient) -> None:
+    url = page_of(web)
+    for name, given in (("add", {"url": f"{url}?new=1"}), ("again", {"url": url})):
+        answer = browser.post(f"{API}/collections/crawl/{name}", json=given, headers=BEARER)
+        assert answer.json() == {"running": False, "pages": {}}
+    left = (web.folder / "shard-000" / "orders.jsonl").read_text()
+    assert f"{url}?new=1" in left
+
+
+# --- what is refused -----------------------------------------------------------------------------------------
+
+
+def test_a_host_that_is_not_ours_is_refused(browser: TestClient) -> None:
+    """DNS rebinding: a name of somebody else that leads to this address."""
+    for host in ("evil.example", "evil.example:8470", "127.0.0.1.evil.example:8470", ""):
+        assert browser.get("/", headers={"host": host}).status_code == 421
+    for host in ("localhost:8470", "127.0.0.1:8470", "[::1]:8470"):
+        assert browser.get("/", headers={"host": host}).status_code == 307
+
+
+def test_a_form_of_another_site_is_refused(browser: TestClient) -> None:
+    browser.cookies.set(safe.COOKIE, SECRET)
+    for origin in ({"origin": "https://evil.example"}, {"origin": "null"}, {}):
+        assert (
+            browser.post(f"{API}/collections/crawl/add", data={"url": "https://a.example/"}, headers=origin).status_code
+            == 403
+        )
+    assert browser.post("/c/crawl/sql", data={"query": "select 1"}, headers=OWN).status_code == 200
+
+
+@pytest.mark.parametrize("path", [f"{API}/collections/crawl/sql?query=select+1", "/c/crawl/sql?query=select+1"])
+def test_sql_needs_the_token_everywhere(path: str, browser: TestClient) -> None:
+    assert browser.get(path).status_code == 401
+    assert browser.get(path, headers={"authorization": "Bearer guess"}).status_code == 401
+    assert browser.get(path, headers=BEARER).status_code == 200
+
+
+@pytest.mark.parametrize("order", [name for name, *_ in ORDERS])
+def test_orders_need_the_token_everywhere(order: str, browser: TestClient) -> None:
+    for headers in (OWN, {"authorization": "Bearer guess"}, {**OWN, "cookie": f"{safe.COOKIE}=guess"}):
+        answer = browser.post(f"{API}/collections/crawl/{order}", data={"url": "https://a.example/"}, headers=headers)
+        assert answer.status_code == 401
+
+
+def test_beyond_this_machine_everything_needs_the_token(web: gossamer.Collection) -> None:
+    with client(web, closed=True) as browser:
+        for path in (
+            "/",
+            "/c/crawl/",
+            "/c/crawl/live",
+            "/c/crawl/copy?url=x",
+            "/metrics",
+            f"{API}/openapi.json",
+            "/nope",
+        ):
+            assert browser.get(path).status_code == 401, path
+        assert browser.get("/health").status_code == 200
+        assert browser.get("/metrics", headers=BEARER).status_code == 200
+
+
+def test_the_token_is_entered_once_and_kept_in_a_cookie_that_scripts_cannot_read(web: gossamer.Collection) -> None:
+    with client(web, closed=True) as browser:
+        assert browser.post("/token", data={"token": "guess"}, headers=OWN).status_code == 401
+        entered = browser.post("/token", data={"token": SECRET}, headers=OWN)
+        assert entered.status_code == 303
+        cookie = entered.headers["set-cookie"].lower()
+        assert "httponly" in cookie
+        assert "samesite=strict" in cookie
+        assert browser.get("/c/crawl/").status_code == 200
+
+
+def test_guessing_the_token_is_slow() -> None:
+    now = 0.0
+    token = Token(SECRET, lambda: now)
+    assert not any(token.fits(f"guess {n}") for n in range(safe.WRONG))
+    assert token.closed()
+    assert not token.fits(SECRET), "not even the right one"
+    now = 61.0
+    assert token.fits(SECRET)
+
+
+def test_too_many_wrong_tokens_are_said(browser: TestClient) -> None:
+    path = f"{API}/collections/crawl/sql?query=select+1"
+    statuses = [browser.get(path, headers={"authorization": f"Bearer {n}"}).status_code for n in range(safe.WRONG + 1)]
+    assert statuses == [401] * (safe.WRONG - 1) + [429] * 2
+
+
+def test_every_answer_has_the_headers_that_protect_it(browser: TestClient) -> None:
+    for path in ("/", "/c/crawl/", "/metrics", "/nope", "/static/live.js", f"{API}/collections"):
+        headers = browser.get(path).headers
+        for name, value in safe.HEADERS.items():
+            assert headers[name] == value, (path, name)
+    assert "unsafe" not in safe.HEADERS["content-security-policy"]
+
+
+def test_bodies_are_bounded(browser: TestClient) -> None:
+    long = "x" * (safe.MOST_BODY + 1)
+    assert browser.post("/token", data={"token": long}, headers=OWN).status_code == 413
+    unsized = browser.post("/token", content=iter([b"token=", b"x"]), headers=OWN)
+    assert unsized.status_code == 411
+
+
+def test_paths_of_requests_never_touch_the_disk(browser: TestClient) -> None:
+    for path in (
+        "/static/../routes.py",
+        "/static/%2e%2e/routes.py",
+        "/static//etc/passwd",
+        "/c/..%2f..%2fetc/",
+        "/c/crawl/../../x",
+    ):
+        assert browser.get(path).status_code in (404, 405), path
+
+
+def test_queries_only_read_and_end(browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    def asked(query: str) -> Any:
+        return browser.post(f"{API}/collections/crawl/sql", json={"query": query}, headers=BEARER)
+
+    for query in (
+        "copy visits to 'x'",
+        "select * from read_csv('/etc/passwd')",
+        "drop table visits",
+        "select 1; select 2",
+    ):
+        assert asked(query).status_code == 400
+        assert asked(query).headers["content-type"] == "application/problem+json"
+    many = asked("select * from range(5000)").json()
+    assert (len(many["rows"]), many["more"]) == (answers.MOST_ROWS, True)
+    monkeypatch.setattr(answers, "SECONDS", 0.3)
+    slow = asked("select count(*) from range(10000000) a, range(100000) b where hash(a.range + b.range) = 1")
+    assert slow.status_code == 400
+    assert "longer than" in slow.json()["detail"]
+
+
+def test_errors_name_the_cure(browser: TestClient) -> None:
+    problem = browser.get(f"{API}/collections/crawl/sites", params={"sort": "colour"}).json()
+    assert problem["status"] == 400
+    assert problem["cure"] == f"Sort by {', '.join(answers.SORTS)}."
+    assert browser.get(f"{API}/collections/nope").json()["detail"] == "there is no collection 'nope'"
+    for path in ("pages?state=x", "pages?outcome=x", "pages?after=x", "page", "page?url=mailto:x"):
+        assert browser.get(f"{API}/collections/crawl/{path}").status_code in (200, 400)
+    assert browser.get(f"{API}/collections/crawl/pages?after=x").json()["detail"] == "after='x' is no whole number"
+
+
+# --- its start -----------------------------------------------------------------------------------------------
+
+
+def test_the_token_is_made_once_and_only_its_user_can_read_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path))
+    first, second = run.secret(), run.secret()
+    assert (first.new, second.new) == (True, False)
+    assert first.token == second.token
+    assert len(first.token) >= 32
+    assert first.path.stat().st_mode & 0o777 == 0o600
+    first.path.chmod(0o644)
+    with pytest.raises(UsageError, match="others may read"):
+        run.secret()
+
+
+def test_only_loopback_is_open() -> None:
+    assert all(map(run.is_loopback, ("127.0.0.1", "::1", "localhost", "127.3.2.1")))
+    assert not any(map(run.is_loopback, ("0.0.0.0", "::", "192.168.1.5", "example.org")))
+    assert "evil.example" not in run.hosts("0.0.0.0", 1, ())
+    assert "crawl.example:1" in run.hosts("0.0.0.0", 1, ("crawl.example",))
+    assert "localhost" not in run.hosts("0.0.0.0", 1, ())
+
+
+def test_collections_with_the_same_name_are_told_apart(web: gossamer.Collection, tmp_path: Path) -> None:
+    os.symlink(web.folder, tmp_path / "other")
+    assert list(run.named([web.folder, tmp_path / "other"])) == ["crawl", "crawl-2"]
+
+
+def test_a_port_that_is_taken_is_said(web: gossamer.Collection) -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen()
+        with pytest.raises(UsageError, match="no server could be started"):
+            run.serve({"crawl": web}, "127.0.0.1", taken.getsockname()[1], (), SECRET)
+
+
+def test_the_command_is_there() -> None:
+    assert "serve" in app.commands

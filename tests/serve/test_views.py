@@ -1,0 +1,102 @@
+"""Pages of the dashboard, made from answers that say the worst."""
+
+from __future__ import annotations
+
+from hypothesis import given
+from hypothesis import strategies as st
+from selectolax.lexbor import LexborHTMLParser
+
+from gossamer.serve import views
+from gossamer.serve.answers import (
+    Counts,
+    EventRow,
+    Events,
+    Overview,
+    Pace,
+    PageRow,
+    Pages,
+    Part,
+    SiteRow,
+    Sites,
+    Table,
+    Use,
+)
+from gossamer.serve.html import Html, joined, tag
+
+WORST = st.text() | st.sampled_from(
+    [
+        "<script>alert(1)</script>",
+        '"><img src=x onerror=alert(1)>',
+        "javascript:alert(1)",
+        "</title><script>",
+        "&lt;b&gt;",
+    ]
+)
+
+
+def plain(text: str) -> str:
+    """As a parser has it: it replaces what HTML cannot hold, and normalises ends of lines."""
+    return " ".join(text.replace("\0", "").replace("\ufffd", "").split())
+
+
+def harmless(page: str) -> LexborHTMLParser:
+    """The parsed page, which has only our script and no handler, frame or address that runs anything."""
+    tree = LexborHTMLParser(page)
+    assert [node.attributes.get("src") for node in tree.css("script")] == ["/static/live.js"]
+    for node in tree.css("*"):
+        for name, value in node.attributes.items():
+            assert not name.startswith("on"), name
+            if name in ("href", "src", "action"):
+                assert (value or "").startswith(("/", "#", "data:,")), value
+    return tree
+
+
+@given(WORST, WORST, WORST)
+def test_a_page_of_the_dashboard_shows_what_pages_say_and_runs_nothing(name: str, said: str, title: str) -> None:
+    pages = Pages([PageRow(said, "done", "none", title, 200, 1, 1, None)], 7)
+    sites = Sites([SiteRow(said, 1, 1, 1, 0, 9, title, None)], 1, None)
+    events = Events([EventRow("new", said, 0.0, title, None, said)])
+    table = Table([said], [[title], [None], [1]], more=True)
+    for made in (
+        views.pages(name, pages, said, "", ""),
+        views.sites(name, sites, "pages", said, 0),
+        views.changes(name, events),
+        views.sql(name, said, table, title),
+        views.problem(said, title, name),
+        views.overview(overview(name, said)),
+    ):
+        harmless(made)
+    row = harmless(views.pages(name, pages, "", "", "")).css_first("tbody")
+    assert row is not None
+    assert plain(said) in plain(row.text())
+
+
+def overview(name: str, said: str) -> Overview:
+    longest = [{"site": said, "pages": 1, "each": 1.0, "seconds": 1.0}]
+    return Overview(
+        name,
+        True,
+        said,
+        0.0,
+        Counts(1, 1, 1, 1, 0, 9),
+        [Part("done", 1)],
+        {"waiting": {said: 1}},
+        {said: 1},
+        Pace({"visits": 1.0}, None, said, longest, {}),
+        Use(0, None, None),
+        [[0.0, 1.0, 1.0], [1.0, 2.0, 2.0]],
+        0.5,
+    )
+
+
+@given(WORST, WORST)
+def test_text_never_becomes_markup(text: str, attribute: str) -> None:
+    made = tag("p", text, [text, None, 1], title=attribute)
+    tree = LexborHTMLParser(f"<body>{made}</body>")
+    assert len(tree.css("body *")) == 1
+    assert joined(Html("<b>"), "<b>") == "<b>&lt;b&gt;"
+
+
+def test_a_page_without_a_collection_has_no_tabs() -> None:
+    assert not harmless(views.collections([])).css("nav")
+    assert len(harmless(views.overview(overview("a", "b"))).css("nav a")) == len(views.TABS)
