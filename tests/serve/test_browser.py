@@ -18,7 +18,7 @@ import httpx2
 import pytest
 
 import gossamer
-from gossamer.serve.views import TABS
+from gossamer.serve.shell import TABS
 from tests.support.browser import NEEDED, Browser, Page, opened
 from tests.support.timing import COMMAND
 

@@ -17,9 +17,15 @@ from starlette.testclient import TestClient
 import gossamer
 from gossamer.base.errors import UsageError
 from gossamer.cli import app
-from gossamer.serve import answers, routes, run, safe
-from gossamer.serve.routes import API, ORDERS, QUESTIONS, Server, document
+from gossamer.serve import question as asking
+from gossamer.serve import run, safe
+from gossamer.serve.document import document
+from gossamer.serve.question import Question
+from gossamer.serve.replies import API
+from gossamer.serve.routes import ORDERS, QUESTIONS
 from gossamer.serve.safe import Token
+from gossamer.serve.server import Server
+from gossamer.serve.subjects import sites, sql
 
 SECRET: Final = "the-secret-of-this-test"
 HOST: Final = "http://127.0.0.1:8470"
@@ -52,16 +58,14 @@ def page_of(web: gossamer.Collection) -> str:
 # --- what is answered ----------------------------------------------------------------------------------------
 
 
-def choices(question: routes.Question, web: gossamer.Collection) -> dict[str, str]:
+def choices(question: Question, web: gossamer.Collection) -> dict[str, str]:
     url = page_of(web)
     known = {"url": url, "name": url.split("/")[2], "query": "select 1 as one"}
     return {key: known[key] for key, _ in question.accepts if key in known}
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.path or "overview")
-def test_every_page_has_a_twin_in_json(
-    question: routes.Question, web: gossamer.Collection, browser: TestClient
-) -> None:
+def test_every_page_has_a_twin_in_json(question: Question, web: gossamer.Collection, browser: TestClient) -> None:
     given = choices(question, web)
     at = f"/c/crawl/{question.path}"
     shown = browser.get(at, params=given, headers=BEARER)
@@ -82,7 +86,7 @@ def test_the_overview_has_the_figures_of_status(web: gossamer.Collection, browse
     for key in ("outcomes", "running", "ending"):
         assert found[key] == said[key]
     assert found["counts"] == {key: said[key] for key in ("visits", "stored", "known", "sites", "slowed", "bytes")}
-    assert {part["name"]: part["pages"] for part in found["states"]} == {s: said[s] for s in answers.STATES}
+    assert {part["name"]: part["pages"] for part in found["states"]} == {s: said[s] for s in asking.STATES}
 
 
 def test_sites_are_sorted_searched_and_paged_by_the_server(web: gossamer.Collection, browser: TestClient) -> None:
@@ -93,7 +97,7 @@ def test_sites_are_sorted_searched_and_paged_by_the_server(web: gossamer.Collect
     names = [row["name"] for row in every["rows"]]
     assert names == sorted(names)
     assert every["total"] == len(names) == web.sql("select count(*) from sites").value()
-    for sort in answers.SORTS:
+    for sort in sites.SORTS:
         found: list[str] = []
         after: int | None = 0
         while after is not None:
@@ -151,7 +155,9 @@ def test_the_document_of_the_api_describes_every_route(browser: TestClient) -> N
     said = browser.get(f"{API}/openapi.json").json()
     assert said == json.loads(json.dumps(document()))
     paths = {f"{API}/collections/{{name}}{'/' if q.path else ''}{q.path}" for q in QUESTIONS}
-    assert set(said["paths"]) == paths | {f"{API}/collections/{{name}}/{name}" for name, *_ in ORDERS}
+    assert set(said["paths"]) == paths | {
+        f"{API}/collections/{{name}}/{name}" for name in (order.path for order in ORDERS)
+    }
     assert {"Overview", "Sites", "Pages", "Problem"} <= set(said["components"]["schemas"])
 
 
@@ -192,7 +198,7 @@ def test_sql_needs_the_token_everywhere(path: str, browser: TestClient) -> None:
     assert browser.get(path, headers=BEARER).status_code == 200
 
 
-@pytest.mark.parametrize("order", [name for name, *_ in ORDERS])
+@pytest.mark.parametrize("order", [order.path for order in ORDERS])
 def test_orders_need_the_token_everywhere(order: str, browser: TestClient) -> None:
     for headers in (OWN, {"authorization": "Bearer guess"}, {**OWN, "cookie": f"{safe.COOKIE}=guess"}):
         answer = browser.post(f"{API}/collections/crawl/{order}", data={"url": "https://a.example/"}, headers=headers)
@@ -281,8 +287,8 @@ def test_queries_only_read_and_end(browser: TestClient, monkeypatch: pytest.Monk
         assert asked(query).status_code == 400
         assert asked(query).headers["content-type"] == "application/problem+json"
     many = asked("select * from range(5000)").json()
-    assert (len(many["rows"]), many["more"]) == (answers.MOST_ROWS, True)
-    monkeypatch.setattr(answers, "SECONDS", 0.3)
+    assert (len(many["rows"]), many["more"]) == (asking.MOST_ROWS, True)
+    monkeypatch.setattr(sql, "SECONDS", 0.3)
     slow = asked("select count(*) from range(10000000) a, range(100000) b where hash(a.range + b.range) = 1")
     assert slow.status_code == 400
     assert "longer than" in slow.json()["detail"]
@@ -291,7 +297,7 @@ def test_queries_only_read_and_end(browser: TestClient, monkeypatch: pytest.Monk
 def test_errors_name_the_cure(browser: TestClient) -> None:
     problem = browser.get(f"{API}/collections/crawl/sites", params={"sort": "colour"}).json()
     assert problem["status"] == 400
-    assert problem["cure"] == f"Sort by {', '.join(answers.SORTS)}."
+    assert problem["cure"] == f"Sort by {', '.join(sites.SORTS)}."
     assert browser.get(f"{API}/collections/nope").json()["detail"] == "there is no collection 'nope'"
     for path in ("pages?state=x", "pages?outcome=x", "pages?after=x", "page", "page?url=mailto:x"):
         assert browser.get(f"{API}/collections/crawl/{path}").status_code in (200, 400)

@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from gossamer.serve.answers import Overview
+from gossamer.serve.subjects.overview import Overview
 
 
 class _Crawls(Collector):

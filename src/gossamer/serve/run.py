@@ -15,8 +15,8 @@ from gossamer.base import disk
 from gossamer.base.errors import StorageError, UsageError
 from gossamer.config.user import user_settings
 from gossamer.library.collection import Collection
-from gossamer.serve.routes import Server
 from gossamer.serve.safe import Token
+from gossamer.serve.server import Server
 
 
 class Secret(NamedTuple):

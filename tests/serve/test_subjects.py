@@ -6,22 +6,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
-from gossamer.serve import views
-from gossamer.serve.answers import (
-    Counts,
-    EventRow,
-    Events,
-    Overview,
-    Pace,
-    PageRow,
-    Pages,
-    Part,
-    SiteRow,
-    Sites,
-    Table,
-    Use,
-)
+from gossamer.serve import shell
 from gossamer.serve.html import Html, joined, tag
+from gossamer.serve.subjects import changes, home, overview, pages, sites, sql
+from gossamer.serve.subjects.overview import Counts, Overview, Pace, Part, Use
 
 WORST = st.text() | st.sampled_from(
     [
@@ -53,25 +41,25 @@ def harmless(page: str) -> LexborHTMLParser:
 
 @given(WORST, WORST, WORST)
 def test_a_page_of_the_dashboard_shows_what_pages_say_and_runs_nothing(name: str, said: str, title: str) -> None:
-    pages = Pages([PageRow(said, "done", "none", title, 200, 1, 1, None)], 7)
-    sites = Sites([SiteRow(said, 1, 1, 1, 0, 9, title, None)], 1, None)
-    events = Events([EventRow("new", said, 0.0, title, None, said)])
-    table = Table([said], [[title], [None], [1]], more=True)
+    found_pages = pages.Pages([pages.PageRow(said, "done", "none", title, 200, 1, 1, None)], 7)
+    found_sites = sites.Sites([sites.SiteRow(said, 1, 1, 1, 0, 9, title, None)], 1, None)
+    events = changes.Events([changes.EventRow("new", said, 0.0, title, None, said)])
+    result = sql.Table([said], [[title], [None], [1]], more=True)
     for made in (
-        views.pages(name, pages, said, "", ""),
-        views.sites(name, sites, "pages", said, 0),
-        views.changes(name, events),
-        views.sql(name, said, table, title),
-        views.problem(said, title, name),
-        views.overview(overview(name, said)),
+        pages.page_of(name, found_pages, said, "", ""),
+        sites.page_of(name, found_sites, "pages", said, 0),
+        changes.page_of(name, events),
+        sql.page_of(name, said, result, title),
+        shell.problem(said, title, name),
+        overview.page_of(standing(name, said)),
     ):
         harmless(made)
-    row = harmless(views.pages(name, pages, "", "", "")).css_first("tbody")
+    row = harmless(pages.page_of(name, found_pages, "", "", "")).css_first("tbody")
     assert row is not None
     assert plain(said) in plain(row.text())
 
 
-def overview(name: str, said: str) -> Overview:
+def standing(name: str, said: str) -> Overview:
     longest = [{"site": said, "pages": 1, "each": 1.0, "seconds": 1.0}]
     return Overview(
         name,
@@ -98,5 +86,5 @@ def test_text_never_becomes_markup(text: str, attribute: str) -> None:
 
 
 def test_a_page_without_a_collection_has_no_tabs() -> None:
-    assert not harmless(views.collections([])).css("nav")
-    assert len(harmless(views.overview(overview("a", "b"))).css("nav a")) == len(views.TABS)
+    assert not harmless(home.page_of([])).css("nav")
+    assert len(harmless(overview.page_of(standing("a", "b"))).css("nav a")) == len(shell.TABS)

@@ -1,0 +1,193 @@
+"""The application: a route for each question, order and file."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, Final
+from urllib.parse import parse_qs
+
+import msgspec
+from starlette.applications import Starlette
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import RedirectResponse, Response, StreamingResponse
+from starlette.routing import Mount, Route
+from starlette.staticfiles import StaticFiles
+from starlette.types import ASGIApp
+
+from gossamer.base.errors import GossamerError
+from gossamer.library.collection import Collection, UnknownPageError
+from gossamer.library.page import Page
+from gossamer.serve import metrics
+from gossamer.serve.document import document
+from gossamer.serve.question import Asked, Order, Question, needed
+from gossamer.serve.replies import API, failed, html, json_, not_found, problem, problem_of, refusal, wants_json
+from gossamer.serve.routes import ORDERS, QUESTIONS
+from gossamer.serve.safe import COOKIE, Guard, Token
+from gossamer.serve.shell import at, token
+from gossamer.serve.subjects import home, overview, sql
+
+EVERY: Final = 1.0
+"""Seconds between two looks at a crawl that somebody watches."""
+STATIC: Final = Path(__file__).parent / "static"
+
+
+class Server:
+    """The application of some collections, by name."""
+
+    def __init__(self, webs: Mapping[str, Collection], token: Token, hosts: frozenset[str], closed: bool) -> None:
+        self._webs, self._token = dict(webs), token
+        routes = [
+            Route("/", self._home),
+            Route("/token", self._enter, methods=["GET", "POST"]),
+            Route("/health", self._health),
+            Route("/ready", self._ready),
+            Route("/metrics", self._metrics),
+            Route(f"{API}/openapi.json", self._document),
+            Route(f"{API}/collections", self._home),
+            Mount("/static", StaticFiles(directory=STATIC)),
+            Route("/c/{name}/live", self._live),
+            Route("/c/{name}/copy", self._copy),
+        ]
+        for question in QUESTIONS:
+            methods = ["GET", "POST"] if question.path == "sql" else ["GET"]
+            at = f"{API}/collections/{{name}}{'/' if question.path else ''}{question.path}"
+            routes.append(Route(f"/c/{{name}}/{question.path}", self._asking(question), methods=methods))
+            routes.append(Route(at, self._asking(question), methods=methods))
+        for order in ORDERS:
+            routes.append(Route(f"{API}/collections/{{name}}/{order.path}", self._ordering(order), methods=["POST"]))
+        plain = Starlette(routes=routes, exception_handlers={Exception: failed, HTTPException: not_found})
+        self.application: ASGIApp = Guard(plain, token, hosts, closed, refusal)
+
+    def _web(self, name: str) -> Collection:
+        if name not in self._webs:
+            raise HTTPException(404, f"there is no collection {name!r}")
+        return self._webs[name]
+
+    def _asking(self, question: Question) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            asked = Asked(request.path_params["name"], self._web(request.path_params["name"]), await _given(request))
+            return await run_in_threadpool(_answered, question, asked, wants_json(request.scope))
+
+        return endpoint
+
+    def _ordering(self, order: Order) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            asked = Asked(request.path_params["name"], self._web(request.path_params["name"]), await _given(request))
+            try:
+                return json_(await run_in_threadpool(order.carry_out, asked))
+            except GossamerError as error:
+                return problem(request.scope, 400, error.message, error.cure)
+
+        return endpoint
+
+    def _overviews(self) -> list[overview.Overview | tuple[str, str]]:
+        found = list[overview.Overview | tuple[str, str]]()
+        for name, web in self._webs.items():
+            try:
+                found.append(overview.answer_of(name, web))
+            except GossamerError as error:
+                found.append((name, error.message))
+        return found
+
+    async def _home(self, request: Request) -> Response:
+        found = await run_in_threadpool(self._overviews)
+        if wants_json(request.scope):
+            return json_([one for one in found if isinstance(one, overview.Overview)])
+        if len(found) == 1 and request.url.path == "/":
+            return RedirectResponse(at(next(iter(self._webs))))
+        return html(home.page_of(found))
+
+    async def _enter(self, request: Request) -> Response:
+        if request.method == "GET":
+            return html(token(wrong=False))
+        if not self._token.fits((await _given(request)).get("token", "")):
+            return html(token(wrong=True), 429 if self._token.closed() else 401)
+        answer = RedirectResponse("/", 303)
+        answer.set_cookie(COOKIE, (await _given(request))["token"], httponly=True, samesite="strict")
+        return answer
+
+    async def _health(self, _: Request) -> Response:
+        return Response("ok\n", media_type="text/plain")
+
+    async def _ready(self, _: Request) -> Response:
+        """Whether every collection can be read."""
+        failed = any(not isinstance(one, overview.Overview) for one in await run_in_threadpool(self._overviews))
+        return Response("not ready\n" if failed else "ready\n", 503 if failed else 200, media_type="text/plain")
+
+    async def _metrics(self, _: Request) -> Response:
+        found = [one for one in await run_in_threadpool(self._overviews) if isinstance(one, overview.Overview)]
+        return Response(metrics.exposed(found), media_type="text/plain; version=0.0.4; charset=utf-8")
+
+    async def _document(self, _: Request) -> Response:
+        return json_(document())
+
+    async def _live(self, request: Request) -> Response:
+        """Server-sent events: the figures of the overview that changed."""
+        name = request.path_params["name"]
+        web = self._web(name)
+
+        async def told() -> AsyncIterator[str]:
+            before: dict[str, str] = {}
+            while not await request.is_disconnected():
+                with suppress(GossamerError):
+                    now = overview.live(await run_in_threadpool(overview.answer_of, name, web))
+                    if changed := {key: text for key, text in now.items() if before.get(key) != text}:
+                        yield f"data: {json.dumps(changed)}\n\n"
+                    before = now
+                await asyncio.sleep(EVERY)
+
+        return StreamingResponse(told(), media_type="text/event-stream")
+
+    async def _copy(self, request: Request) -> Response:
+        """The stored copy of a page. The browser runs nothing of it, loads nothing for it, and gives it no origin."""
+        asked = Asked(request.path_params["name"], self._web(request.path_params["name"]), await _given(request))
+        try:
+            found = await run_in_threadpool(lambda: _shown(asked.web[needed(asked, "url")]))
+        except GossamerError as error:
+            status = 404 if isinstance(error, UnknownPageError) else 400
+            return problem(request.scope, status, error.message, error.cure)
+        policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
+        return Response(
+            found,
+            media_type="text/html; charset=utf-8",
+            headers={"content-security-policy": policy, "x-frame-options": "SAMEORIGIN"},
+        )
+
+
+def _shown(page: Page) -> str:
+    return page.html
+
+
+async def _given(request: Request) -> dict[str, str]:
+    """What was chosen: by the address, and by the body of a form or of JSON."""
+    given = dict(request.query_params)
+    if request.method == "POST":
+        body = await request.body()
+        if request.headers.get("content-type", "").startswith("application/json"):
+            try:
+                sent = msgspec.json.decode(body, type=dict[str, str])
+            except msgspec.DecodeError as error:
+                raise HTTPException(400, f"the body is no JSON object of texts: {error}") from error
+        else:
+            sent = {key: values[-1] for key, values in parse_qs(body.decode(errors="replace")).items()}
+        given |= sent
+    return given
+
+
+def _answered(question: Question, asked: Asked, as_json: bool) -> Response:
+    try:
+        found = question.answer(asked)
+        if as_json:
+            return json_(found)
+        return html(question.page(asked, found))
+    except GossamerError as error:
+        if question.path == "sql" and not as_json:
+            shown = "\n".join(filter(None, (error.message, error.cure)))
+            return html(sql.page_of(asked.name, asked.text("query"), None, shown), 400)
+        return problem_of(as_json, 400, error.message, error.cure)
