@@ -173,6 +173,7 @@ def test_every_section_says_on_what_it_stands_or_why_it_is_empty(found: dict[str
     assert list(found) == list(make.SECTIONS)
     assert all(finding.setting or finding.sentences for finding in found.values())
     assert "no fetched page is dynamic" in found["technology"].sentences[0].text.lower()
+    assert not [s.text for each in found.values() for s in each.sentences if "could not be computed" in s.text]
 
 
 # --- side by side -----------------------------------------------------------------------------------------------------

@@ -102,7 +102,7 @@ def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFac
         arguments = [word for setting in LIGHT for word in ("--set", setting)]
         assert served.crawl(place / "crawl", *arguments).code == 0
         web = served.web
-    sections = ["summary", "depth", "languages", "links", "site-graph", "sites"]
+    sections = ["summary", "depth", "languages", "links", "site-graph", "sites", "servers"]
     return Known(web), {each.name: each for each in make.report([place / "crawl"], sections)}
 
 
@@ -147,3 +147,11 @@ def test_components_and_pages_of_sites_are_those_of_the_web(crawled: Crawled) ->
     count = Counter(known.site(url) for url in known.pages)
     assert facts(found["sites"])["sites of one page"] == sum(n == 1 for n in count.values()) / len(count)
     assert facts(found["sites"])["pages a site, mean"] == pytest.approx(len(known.pages) / len(count))
+
+
+def test_protocols_and_software_are_read_from_the_archive(crawled: Crawled) -> None:
+    known, found = crawled
+    sites = len({known.site(url) for url in known.pages})
+    assert found["servers"].sentences == ()
+    assert rows(found["servers"], "software") == {"gossamer-web": sites}
+    assert sum(rows(found["servers"], "protocols").values()) == sites

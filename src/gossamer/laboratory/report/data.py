@@ -45,7 +45,8 @@ _FETCHED: Final = """
 create temp table fetched as
 select page, arg_max({'length': length, 'text_length': text_length, 'language': language, 'charset': charset,
         'modified': modified, 'out_degree': out_degree, 'duplicate_of': duplicate_of, 'digest': digest,
-        'sketch': sketch, 'flags': flags, 'time': time, 'file': warc_file, 'at': warc_offset, 'end': warc_end},
+        'sketch': sketch, 'flags': flags, 'time': time, 'warc_file': warc_file, 'warc_offset': warc_offset,
+        'warc_end': warc_end},
     (tick, number)) as v
 from stored.visits where ask = 'page' and outcome in ('ok', 'duplicate') group by page
 """
@@ -54,7 +55,8 @@ create temp table placed as
 select f.page, p.site, p.origin, p.depth, (p.flags & 1) != 0 as dynamic, f.v.length as length,
        f.v.text_length as text_length, f.v.language as language, f.v.charset as charset, f.v.modified as modified,
        f.v.out_degree as out_degree, f.v.duplicate_of as duplicate_of, f.v.digest as digest, f.v.sketch as sketch,
-       f.v.flags as flags, f.v.time as time, f.v.file as file, f.v.at as at, f.v.end as "end"
+       f.v.flags as flags, f.v.time as time, f.v.warc_file as warc_file,
+       f.v.warc_offset as warc_offset, f.v.warc_end as warc_end
 from fetched f join stored.pages p on p.page = f.page order by f.page
 """
 

@@ -113,7 +113,7 @@ def _section(data: Data, name: str) -> Section:
     try:
         return SECTIONS[name].compute(data)
     except GossamerError as error:
-        return absent(" ".join(filter(None, [f"This could not be computed: {error}.", getattr(error, "cure", "")])))
+        return absent(" ".join(filter(None, [f"This could not be computed: {error.message}.", error.cure])))
 
 
 def _labels(folders: Sequence[Path]) -> list[str]:

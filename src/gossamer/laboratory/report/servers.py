@@ -25,6 +25,7 @@ SAMPLE: Final = 2_000
 _HEAD: Final = 65_536
 """Bytes of a record that are read."""
 _HEADER: Final = re.compile(rb"\r\n(server|x-powered-by): *([^\r\n]*)", re.IGNORECASE)
+_PROTOCOL: Final = re.compile(rb"\r\nWARC-Protocol: ([^\r\n]*)")
 _PRODUCT: Final = re.compile(r"[A-Za-z][\w.+-]*")
 
 
@@ -114,17 +115,18 @@ def used(data: Data) -> Section:
 def _from_archive(data: Data) -> tuple[int, dict[str, float], dict[str, float]]:
     """How many answers were read, and what is in their heads."""
     rows = data.rows(
-        'select any_value(file), any_value(at), any_value("end") from (select * from placed where file is not null '
-        "and at is not null order by page) group by site order by site limit ?",
+        "select any_value(warc_file), any_value(warc_offset), any_value(warc_end) from (select * from placed "
+        "where warc_file is not null and warc_offset is not null order by page) group by site order by site limit ?",
         SAMPLE,
     )
     read, protocols, software = 0, dict[str, float](), dict[str, float]()
-    for file, at, end in rows:
-        head = _head(data, str(file), int(at), int(end))
-        if head is None:
+    for file, begin, end in rows:
+        found = _head(data, str(file), int(begin), int(end))
+        if found is None:
             continue
         read += 1
-        word = head.partition(b" ")[0].decode("ascii", "replace")
+        record, head = found
+        word = "HTTP/2" if b"h2" in _PROTOCOL.findall(record) else head.partition(b" ")[0].decode("ascii", "replace")
         protocols[word] = protocols.get(word, 0) + 1
         fields = {name.lower(): value for name, value in _HEADER.findall(head)}
         product = _PRODUCT.match(fields.get(b"server", b"").decode("latin-1"))
@@ -133,12 +135,12 @@ def _from_archive(data: Data) -> tuple[int, dict[str, float], dict[str, float]]:
     return read, _ordered(protocols), _ordered(software)
 
 
-def _head(data: Data, file: str, at: int, end: int) -> bytes | None:
-    """The head of the archived answer; None if it cannot be read."""
+def _head(data: Data, file: str, begin: int, end: int) -> tuple[bytes, bytes] | None:
+    """The heads of an archived record and of its answer; None if they cannot be read."""
     try:
-        for _, _, record in cdx.members(data.sources.shard / file, at, end, _HEAD):
-            http = record.partition(b"\r\n\r\n")[2]
-            return http.partition(b"\r\n\r\n")[0] if http.startswith(b"HTTP/") else None
+        for _, _, record in cdx.members(data.sources.shard / file, begin, end, _HEAD):
+            fields, _, http = record.partition(b"\r\n\r\n")
+            return (fields, http.partition(b"\r\n\r\n")[0]) if http.startswith(b"HTTP/") else None
     except (GossamerError, OSError, ValueError):
         pass
     return None
