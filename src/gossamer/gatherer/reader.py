@@ -223,7 +223,9 @@ class Reader:
         url, address = fetched.assignment.url, fetched.assignment.address
         cut = "length" if fetched.cut else "unspecified" if fetched.failure is not None else ""
         wall = self.clock.wall() - (time.monotonic() - fetched.start)
-        exchange = Exchange(url, address, wall, fetched.request, fetched.head, fetched.body, result.decoded, cut)
+        exchange = Exchange(
+            url, address, wall, fetched.request, fetched.head, fetched.body, result.decoded, cut, fetched.tls
+        )
         return self.archive.write(exchange, result.gathered.text, copy)
 
 

@@ -155,3 +155,7 @@ def test_protocols_and_software_are_read_from_the_archive(crawled: Crawled) -> N
     assert found["servers"].sentences == ()
     assert rows(found["servers"], "software") == {"gossamer-web": sites}
     assert sum(rows(found["servers"], "protocols").values()) == sites
+    secure = sum(site.home.startswith("https:") for site in known.web.all_sites)
+    if secure:  # the national Web has none
+        assert rows(found["servers"], "tls") == {"TLS 1.3": secure}
+    assert bool(secure) == any(each.name == "tls" for each in found["servers"].tables)

@@ -192,6 +192,12 @@ def test_an_exchange_by_http_2_is_marked_and_written_as_http_1_1(tmp_path: Path)
     assert marks == [None, "h2", "h2"]
 
 
+def test_the_version_of_tls_stands_in_the_record(tmp_path: Path) -> None:
+    write(tmp_path / "a.warc.gz", replace(exchange(PAGE), tls="1.3"))
+    (found,) = read(tmp_path / "a.warc.gz")
+    assert found.warc["WARC-Protocol"] == "tls/1.3"
+
+
 @pytest.mark.parametrize("why", ["length", "unspecified"])
 def test_a_record_says_why_its_body_has_no_end(tmp_path: Path, why: str) -> None:
     made = exchange(PAGE)

@@ -24,7 +24,7 @@ from gossamer.config.settings import HarvesterSettings
 from gossamer.web.addresses import Forbidden, pack
 from gossamer.web.fetch.fetch import MAX_ROBOTS, Fetched, Fetcher
 from gossamer.web.fetch.request import Trusted, request_fields
-from gossamer.web.fetch.response import outcome_of, read_head, retry_after
+from gossamer.web.fetch.response import outcome_of, read_head, retry_after, tls_version
 from gossamer.web.limit.bucket import RateLimiter, Share
 from gossamer.web.limit.limited_fetch import limited_fetcher
 from tests.support.server import ANSWERS, PAGE, Server, free_port
@@ -507,6 +507,31 @@ def test_http_2_is_spoken_on_request_only(nginx: tuple[int, Path], certificate: 
         seen.append({protocol for protocol, _, _ in lines})
         assert len({connection for _, connection, _ in lines}) == 1, "one after the other, over one connection"
     assert seen == [{"HTTP/1.1"}, {"HTTP/2.0"}]
+
+
+def test_the_version_of_tls_is_known_where_robots_txt_opens_the_connection(
+    nginx: tuple[int, Path], certificate: tuple[Path, Path]
+) -> None:
+    port, _ = nginx
+    url, settings = f"https://site.test:{port}/index.html".encode(), replace(SETTINGS, trusted=str(certificate[1]))
+    loop = Loop(settings)
+    first, *others = [loop.get(url, ask).tls for ask in (Ask.ROBOTS, Ask.ROBOTS, Ask.PAGE)]
+    assert (first in ("1.2", "1.3"), others) == (True, ["", ""])
+    assert Loop(settings).get(url).tls == ""
+
+
+@pytest.mark.parametrize(
+    ("line", "version"),
+    [
+        (b"SSL connection using TLSv1.3 / TLS_AES_256_GCM_SHA384 / x25519 / RSASSA-PSS\n", "1.3"),
+        (b"SSL connection using TLSv1 / x", "1.0"),
+        (b"SSL connection using TLSv1.2", "1.2"),
+        (b"Server certificate: SSL connection using TLSv1.2", ""),
+        (b"SSL connection using what", ""),
+    ],
+)
+def test_the_debug_log_names_the_version_of_tls(line: bytes, version: str) -> None:
+    assert tls_version(line) == version
 
 
 def test_two_requests_never_share_a_connection_at_once(nginx: tuple[int, Path], certificate: tuple[Path, Path]) -> None:

@@ -1,7 +1,7 @@
 """Sections about servers: speed and latency (3.3), and what they use: charsets, protocols, software, preferences.
 
-Tables do not have the software and the protocol of an answer. They are read from the archive: of each site one page, of
-at most `SAMPLE` sites.
+Tables do not have the software, the protocol and the version of TLS of an answer. They are read from the archive: of
+each site one page, and one robots.txt by https, of at most `SAMPLE` sites.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ import numpy as np
 
 from gossamer.base.arrays import Array
 from gossamer.base.errors import GossamerError
+from gossamer.base.model import VisitFlag
 from gossamer.collection import cdx
 from gossamer.laboratory.findings.finding import Plot, Series
 from gossamer.laboratory.report.data import Data, quantiles
@@ -26,6 +27,16 @@ _HEAD: Final = 65_536
 """Bytes of a record that are read."""
 _HEADER: Final = re.compile(rb"\r\n(server|x-powered-by): *([^\r\n]*)", re.IGNORECASE)
 _PROTOCOL: Final = re.compile(rb"\r\nWARC-Protocol: ([^\r\n]*)")
+_SECURE: Final = f"""
+select v.warc_file, v.warc_offset, v.warc_end from (
+    select site, arg_max({{'warc_file': warc_file, 'warc_offset': warc_offset, 'warc_end': warc_end}}, (tick, number))
+    as v from stored.visits where ask = 'robots' and (flags & {VisitFlag.REUSED:d}) = 0 and warc_offset is not null
+    and origin in (select origin from stored.origins where secure > 0) group by site) order by site limit ?
+"""
+_INSECURE: Final = f"""
+select count(distinct site) filter (outcome = 'tls_failed'),
+       count(distinct site) filter ((flags & {VisitFlag.UNVERIFIED:d}) != 0) from stored.visits
+"""
 _PRODUCT: Final = re.compile(r"[A-Za-z][\w.+-]*")
 
 
@@ -92,6 +103,8 @@ def used(data: Data) -> Section:
         "select preference, count(distinct page) from preferences group by 1 order by 2 desc, 1", views=["preferences"]
     )
     read, protocols, software = _from_archive(data)
+    secure, versions = _tls(data)
+    refused, invalid = data.rows(_INSECURE)[0]
     pages = int(sum(charsets.values()))
     found = [
         Shares("charsets", "Charsets", "pages", charsets),
@@ -102,12 +115,19 @@ def used(data: Data) -> Section:
             Shares("protocols", "Protocols, of one page a site", "sites", protocols),
             Shares("software", "Server software, of one page a site", "sites", software),
         ]
+    if secure:
+        found.append(Shares("tls", "Versions of TLS, of one robots.txt a site", "sites", versions))
     if preferences:
         found.append(Shares("preferences", "Preferences for the use of content", "pages", preferences))
     return Section(
-        f"{pages:,} fetched pages; protocol and software of {read:,} sites, of one archived page each; "
+        f"{pages:,} fetched pages; protocol and software of {read:,} sites, of one archived page each; version of TLS "
+        f"of {secure:,} sites, where a robots.txt by https is archived that opened its connection; "
         + ("preferences of pages and of their robots.txt" if preferences else "no page states preferences"),
-        (Fact("pages by https", share(schemes.get("https", 0), pages), ".1%"),),
+        (
+            Fact("pages by https", share(schemes.get("https", 0), pages), ".1%"),
+            Fact("sites with which no secure connection could be made", refused),
+            Fact("sites with a certificate that is not valid, fetched all the same", invalid),
+        ),
         shares=tuple(found),
     )
 
@@ -133,6 +153,18 @@ def _from_archive(data: Data) -> tuple[int, dict[str, float], dict[str, float]]:
         named = product[0].rstrip(".") if product else "not named"
         software[named] = software.get(named, 0) + 1
     return read, _ordered(protocols), _ordered(software)
+
+
+def _tls(data: Data) -> tuple[int, dict[str, float]]:
+    """Of how many sites the version of TLS is known, and sites by version."""
+    versions: dict[str, float] = {}
+    for file, begin, end in data.rows(_SECURE, SAMPLE):
+        found = _head(data, str(file), int(begin), int(end))
+        said = [word for word in _PROTOCOL.findall(found[0]) if word.startswith(b"tls/")] if found else []
+        if said:
+            version = f"TLS {said[0][4:].decode('ascii', 'replace')}"
+            versions[version] = versions.get(version, 0) + 1
+    return int(sum(versions.values())), _ordered(versions)
 
 
 def _head(data: Data, file: str, begin: int, end: int) -> tuple[bytes, bytes] | None:

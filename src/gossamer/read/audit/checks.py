@@ -9,8 +9,8 @@ It reads these tables, which `run.py` makes:
     mention what each page mentions: kind, url, text, number (`gatherer/mentions.py`)
     outside what is known of addresses of other sites: url, outcome, status (`outside.py`)
 
-A *link* of a check is one to click; redirects, canonicals and parts of pages have other kinds. Versions of TLS are not
-recorded: libcurl names them in its debug log alone.
+A *link* of a check is one to click; redirects, canonicals and parts of pages have other kinds. TLS before 1.2 is
+not spoken: where nothing newer is, `certificate` says so.
 """
 
 from __future__ import annotations

@@ -12,8 +12,9 @@ invariant; then the old header fields are renamed to `X-Crawler-…`, as other c
     trailers             in the head, as `X-Crawler-Trailer-…`: a body with a Content-Length has none
 
 libcurl joins folded lines before anybody sees them. Interim answers (1xx) are left out. An exchange by HTTP/2 has no
-bytes that a reader could use: it is written as HTTP/1.1, and says so (`WARC-Protocol: h2`). Of a body that was not read
-to its end, `WARC-Truncated` says whether its length was the reason.
+bytes that a reader could use: it is written as HTTP/1.1, and says so (`WARC-Protocol: h2`). The version of TLS is in
+the same field, if it is known (`tls/1.3`; see `web/fetch/transfer.py`). Of a body that was not read to its end,
+`WARC-Truncated` says whether its length was the reason.
 
 A body that is in the archive already is not stored again: its `revisit` record has the head, and names the record that
 has the body (WARC 1.1, 6.7.2, identical payload digest). The digest is of the body as stored, so that head and old body
@@ -56,6 +57,7 @@ _RENAMED: Final = b"X-Crawler-"
 _TRAILER: Final = b"X-Crawler-Trailer-"
 _CODINGS: Final = frozenset({_LENGTH, b"transfer-encoding", b"content-encoding"})
 _HTTP2: Final = b"WARC-Protocol: h2"
+_TLS: Final = b"WARC-Protocol: tls/"
 _GZIP_HEAD: Final = b"\x1f\x8b\x08\0\0\0\0\0\0\xff"
 _GZIP_TAIL: Final = struct.Struct("<II")
 _STORED: Final = struct.Struct("<BHH")
@@ -93,6 +95,8 @@ class Exchange:
     decoded: Decoded
     cut: str = ""
     """Why the body was not read to its end: "length" or "unspecified" (WARC 1.1, 5.13); "": it was."""
+    tls: str = ""
+    """The version of TLS, such as "1.3", if it is known."""
 
 
 class Place(NamedTuple):
@@ -158,6 +162,8 @@ class Archive:
         named = [b"WARC-Target-URI: " + exchange.url, b"WARC-IP-Address: " + exchange.address.encode()]
         if exchange.head.http2:
             named.append(_HTTP2)
+        if exchange.tls:
+            named.append(_TLS + exchange.tls.encode())
         fields = [*named, b"WARC-Concurrent-To: " + response_id, b"Content-Type: application/http; msgtype=request"]
         members = [_squeezed(_record(b"request", _record_id(), exchange.time, fields, exchange.request))]
         head, body, compressed, truncated = self._stored(exchange)

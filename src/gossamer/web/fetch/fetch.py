@@ -167,6 +167,8 @@ class Fetched:
     """Those of the head."""
     body: bytes = b""
     request: bytes = b""
+    tls: str = ""
+    """The version of TLS, such as "1.3", if the request was for robots.txt and made the connection."""
 
 
 class Fetcher:
@@ -325,6 +327,7 @@ class Fetcher:
                 headers=head.headers,
                 body=b"".join(transfer.chunks),
                 request=self._requests.head(url, transfer.partly, transfer.conditions),
+                tls=transfer.tls,
             )
         )
         self._driver.multi.remove_handle(curl)

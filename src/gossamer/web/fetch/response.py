@@ -80,6 +80,7 @@ _HANDSHAKES: Final = (
     ("eof", "broken off"), ("timed out", "stuck"), ("certificate", "not valid"),
 )
 """What is wrong with a handshake, by words in libcurl's message."""
+_CONNECTED: Final = re.compile(rb"SSL connection using TLSv(\d)(\.\d)?\b")
 LOOKED_AT: Final = 16
 """First bytes of a body that decide about its format."""
 _MARKS: Final = (
@@ -168,6 +169,12 @@ def tls_fault(text: str, verified: int) -> str:
     lower = text.lower()
     word = _CERTIFICATES.get(verified) or next((word for mark, word in _HANDSHAKES if mark in lower), "not agreed on")
     return f"{word}: {text}" if text else word
+
+
+def tls_version(line: bytes) -> str:
+    """The version of TLS that a line of libcurl's debug log names, such as "1.3"; "" if it names none."""
+    found = _CONNECTED.match(line)
+    return found[1].decode() + (found[2] or b".0").decode() if found else ""
 
 
 def named(fields: Fields) -> dict[str, str]:
