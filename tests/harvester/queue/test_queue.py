@@ -569,6 +569,19 @@ def test_a_site_that_moves_does_not_wait_for_its_old_address() -> None:
     assert small.ready(0.0) == [(0, 0, Ask.PAGE)]
 
 
+def test_a_site_whose_best_page_is_excluded_while_it_contends_gives_way_to_a_better_one() -> None:
+    small = Small(3, sites_by=BEST)
+    for site in small.sites.tolist():
+        small.queue.set_address(site, site)
+    pages, ranks = np.array([0, 3, 4, 6], np.uint32), np.array([0, 1, 3, 2], np.uint32)
+    offsets = np.array([0, 1, 3, 4])
+    small.queue.install(SimpleNamespace(sites=small.sites, offsets=offsets, pages=pages, ranks=ranks))
+    assert small.ready(0.0, 1) == [(0, 0, Ask.PAGE)]
+    small.state[3] = State.EXCLUDED
+    assert small.ready(0.0, 1) == [(2, 6, Ask.PAGE)]
+    assert small.ready(0.0, 1) == [(1, 4, Ask.PAGE)]
+
+
 def test_a_site_with_lines_at_its_domain_and_at_its_address_has_its_turn() -> None:
     """Sites 0 to 2 share an address, 0, 3 and 4 a domain; there is always work for all of them."""
     small = Small(5, wait=0.0, address_wait=1.0, domain_wait=1.0)

@@ -113,7 +113,8 @@ def ready(
         page = NOBODY if q.sites[site].errand else _head(q, site, planned, state, flags, due_, wall, period, reason)
         if not may_be_asked(q, site, page, now):
             continue
-        if due and not first_come:  # all due sites contend before any of them is requested
+        if not first_come and (due or _is_outdone(q, site, page, ranks, pending)):
+            # All due sites contend before any of them is requested.
             contend(q, site, _key(q, site, page, ranks, pending))
         else:
             sites[n], pages[n], asks[n] = site, page, _take(q, site, page, flags, origin, valid, begins)
@@ -131,6 +132,16 @@ def _key(q: Arrays, site: int, page: int, ranks: U32, pending: U32) -> np.uint64
         q.counts[ENTRIES] += 1
         return np.uint64(pending[site]) << np.uint64(32) | (_LOW - (np.uint64(q.counts[ENTRIES]) & _LOW))
     return q.nodes[page].key if len(q.nodes) else _LOW - np.uint64(ranks[s.begin])
+
+
+@njit
+def _is_outdone(q: Arrays, site: int, page: int, ranks: U32, pending: U32) -> bool:
+    """Whether a site that was taken as the best contended for a page that may no longer be requested, and has a worse
+    one now than another site. LARGER orders by numbers of pages, whichever they are."""
+    if q.sites_by == LARGER or q.counts[IN_READY] == 0:
+        return False
+    outdone: bool = q.ready[0].key > _key(q, site, page, ranks, pending)
+    return outdone
 
 
 @njit
