@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.cli.options import rate_of
 from gossamer.collection.layout import SETTINGS
-from gossamer.config import dump
-from gossamer.read.forecast import FACTORS, Budget, forecast
+from gossamer.config import Settings, dump
+from gossamer.read.forecast import FACTORS, Budget, forecast, levels_within
 from gossamer.webs.simulated import Reply
 from tests.support.world import World
 
@@ -84,3 +88,14 @@ def test_rates_are_read_with_their_units() -> None:
     for wrong in ("2", "0/s", "-1/s", "x/s", "2/week", "2/", "inf/s", "nan/s"):
         with pytest.raises(UsageError, match="--requests"):
             rate_of("--requests", wrong)
+
+
+def test_dates_count_as_far_as_a_site_is_believed() -> None:
+    """A page is dated or not; a site is believed, or told nothing, or lied."""
+    site = SimpleNamespace(doubt=np.array([1.6, 0.0, 0.01], np.float32), announced=np.full(3, 0.75, np.float32))
+    page = SimpleNamespace(signals=np.array([1, 0, 1, 3], np.uint8))
+    image = cast("Any", SimpleNamespace(columns=SimpleNamespace(site=site, page=page)))
+    chosen, sites = np.arange(4), np.array([0, 0, 1, 2])
+    assert (levels_within(image, Settings(), chosen, sites) > 0).tolist() == [True, False, False, False]
+    other = replace(Settings(), manager=replace(Settings().manager, revisit="uniform"))
+    assert not levels_within(image, other, chosen, sites).any()

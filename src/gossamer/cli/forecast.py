@@ -105,7 +105,8 @@ def _finding(found: Found) -> Finding:
         )
     )
     bound = max(row.outlook.bound for row in found.rows)
-    said = [f"Waits of {plural(bound, 'site')} bind within the largest of these budgets."] if bound else []
+    said = [f"Dates of sitemaps are believed for {plural(found.dated, 'copy', 'copies')}."] if found.dated else []
+    said += [f"Waits of {plural(bound, 'site')} bind within the largest of these budgets."] if bound else []
     title = f"Forecast for {found.folder.resolve().name}"
     made = tuple(Sentence(text) for text in said)
     return Finding("forecast", title, "", setting, (Table("forecast", "", columns, rows),), plots, made)

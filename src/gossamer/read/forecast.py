@@ -21,13 +21,16 @@ from gossamer.base.outcomes import FOR_GOOD
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
 from gossamer.config.quiet import MINUTE, QuietHours
+from gossamer.harvester.errands.due_sitemaps import sitemaps_every
 from gossamer.harvester.waits import Waits, seconds_between
 from gossamer.manager.position import chunks
 from gossamer.manager.revisits.common import prior_of
+from gossamer.manager.revisits.dated import levels_of
 from gossamer.manager.revisits.forecast import Copies, Costs, Forecast, New, Outlook
 from gossamer.manager.revisits.policies import POLICIES
 from gossamer.manager.revisits.rates import CODES, decode
-from gossamer.manager.revisits.scale import measure, table_of
+from gossamer.manager.revisits.scale import HEEDS, measure, table_of
+from gossamer.manager.revisits.signals import BELIEVED, Trust
 from gossamer.manager.strategies import AT_LAST, LIVE
 from gossamer.manager.value import Value, terms_of
 from gossamer.observe.image_view import Mapped, open_image
@@ -98,6 +101,8 @@ class Found:
     copies: int
     compared: int
     """Copies of which a re-visit was compared with the version before."""
+    dated: int
+    """Copies of which sitemaps give dates that are believed."""
     now: dict[str, float]
     """`scale.measure`: freshness and age of the copies as they are."""
     policy: str
@@ -115,6 +120,7 @@ class Found:
             "as_of": self.wall,
             "copies": self.copies,
             "compared": self.compared,
+            "dated": self.dated,
             "now": {"freshness": self.now["freshness"], "age_days": self.now["days_behind"]},
             "revisit": self.policy,
             "lately": lately | {"bytes_of_visits": self.lately.costs._asdict()},
@@ -157,6 +163,7 @@ def _forecast(folder: Path, budget: Budget | None, curve: bool, unchecked: bool)
         image.wall,
         len(chosen),
         int((image.columns.page.compared[chosen] > 0).sum()),
+        crowd.dated,
         measure(image.columns, crowd.prior, image.wall),
         settings.manager.revisit,
         lately,
@@ -238,7 +245,10 @@ class _Crowd:
         worths = _worths(image, settings, value)[chosen] if POLICIES[manager.revisit].weighs else np.ones(len(chosen))
         codes = np.asarray(columns.page.belief)[chosen].astype(np.int64)
         self._made: tuple[F32, Forecast] | None = None
-        self._copies, self._caps = Copies.of(codes, worths, sites, _caps(image, settings), self._min_period)
+        levels = levels_within(image, settings, chosen, sites)
+        self.dated = int((levels > 0).sum())
+        self._delay = sitemaps_every(settings)
+        self._copies, self._caps = Copies.of(codes, worths, sites, _caps(image, settings), self._min_period, levels)
 
     def within(self, budget: Budget) -> Outlook:
         visits = budget.amount / (max(1.0, self._mean) if budget.in_bytes else 1.0)
@@ -247,9 +257,19 @@ class _Crowd:
         table = table_of(self._policy, self.prior, self._gamma, visits * long, long, np.asarray(page.belief), compared)
         if self._made is None or self._made[0] is not table:  # only some policies have another one for each budget
             belief = decode(np.arange(CODES), self.prior)
-            made = Forecast(self._copies, belief, table, self._min_period, self._caps, self._costs, self.new)
+            costs, new = self._costs, self.new
+            made = Forecast(self._copies, belief, table, self._min_period, self._caps, costs, new, self._delay)
             self._made = table, made
         return self._made[1].within(*budget)
+
+
+def levels_within(image: Mapped, settings: Settings, chosen: Array, sites: Array) -> Array:
+    """How far the dates of sitemaps are believed that these copies have, as the crawl does (`profit`)."""
+    if settings.manager.revisit != HEEDS:
+        return np.zeros(len(chosen), np.int64)
+    site, signals = image.columns.site, np.asarray(image.columns.page.signals)[chosen]
+    trust = Trust(np.asarray(site.doubt), np.asarray(site.announced)).of(sites)
+    return levels_of(trust, (signals > 0) & (trust.doubt > BELIEVED))
 
 
 def _worths(image: Mapped, settings: Settings, value: Value) -> F32:

@@ -14,11 +14,19 @@ from gossamer.base.model import Outcome
 from gossamer.base.outcomes import TRANSIENT
 from gossamer.collection.image import Image
 from gossamer.collection.journal.effects import taken_sitemap
+from gossamer.config import Settings
 from gossamer.desk.desk import Declared, Desk, Part
 
 NOT_SPENT: Final = TRANSIENT | {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT, Outcome.RETURNED}
 """Outcomes of a sitemap after which it may be requested again before its round has ended."""
 _RETURNED: Final = int(Outcome.RETURNED)
+OFTENER: Final = 7
+"""So much more often sitemaps are read in a continuous crawl: their dates tell which pages have changed."""
+
+
+def sitemaps_every(settings: Settings) -> float:
+    """Seconds between two readings of the sitemaps of a site."""
+    return settings.seeder.sitemap_every / (OFTENER if settings.manager.continuous else 1)
 
 
 class DueSitemaps(Part):

@@ -27,11 +27,9 @@ from gossamer.base.model import NONE, State
 from gossamer.collection.journal.effects import SiteNews
 from gossamer.desk.desk import Desk
 from gossamer.desk.places import Places
-from gossamer.harvester.errands.due_sitemaps import DueSitemaps
+from gossamer.harvester.errands.due_sitemaps import DueSitemaps, sitemaps_every
 
 WELL_KNOWN: Final = "/sitemap.xml"
-OFTENER: Final = 7
-"""So much more often sitemaps are read in a continuous crawl: their dates tell which pages have changed."""
 SCAN_EVERY: Final = 3_600.0
 """Seconds between scans of all pages for sites without a wanted page."""
 _INSIDE, _OUTSIDE = 1, 2
@@ -168,10 +166,7 @@ class Rounds:
     def _end(self, rounds: set[int], failed: bool) -> None:
         """One outstanding sitemap of each of these rounds is finished."""
         settings = self._desk.settings
-        every, retry = (
-            settings.seeder.sitemap_every / (OFTENER if settings.manager.continuous else 1),
-            settings.harvester.retry,
-        )
+        every, retry = sitemaps_every(settings), settings.harvester.retry
         for origin in rounds:
             one = self._rounds[origin]
             one.left -= 1

@@ -25,6 +25,8 @@ AGES: Final = np.exp(np.linspace(np.log(60.0), np.log(20 * 365 * 86_400.0), 64))
 """Ages of the table, in seconds."""
 FIRST_AGE, AGE_STEP = float(np.log(AGES[0])), float(np.log(AGES[1] / AGES[0]))
 _Hashable = tuple[bytes, float]
+HEEDS: Final = "expected"
+"""The policy that heeds signals."""
 NO_TABLE: Final = np.zeros((0, len(AGES)), np.float32)
 
 
@@ -98,7 +100,7 @@ def _heeded(of: _Hashable) -> Heeded:
 
 
 def heeded_by(policy: str, prior: Prior) -> Heeded:
-    return _heeded(_hashable(prior)) if policy == "expected" else Heeded(NO_TABLE, NO_TABLE)
+    return _heeded(_hashable(prior)) if policy == HEEDS else Heeded(NO_TABLE, NO_TABLE)
 
 
 def read(table: F32, codes: Array, places: F64) -> F64:
