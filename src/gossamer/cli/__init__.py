@@ -26,6 +26,7 @@ from gossamer.cli.forget import forget
 from gossamer.cli.graph import graph, rank
 from gossamer.cli.limits import translated
 from gossamer.cli.mine import mine
+from gossamer.cli.plugins import plugins
 from gossamer.cli.query import explain, sql, status
 from gossamer.cli.report import report
 from gossamer.cli.reproduce import compare, reproduce
@@ -36,7 +37,21 @@ from gossamer.cli.watch import watch
 from gossamer.cli.web import check, web
 
 _READING: Final = (status, serve, explain, sql, report, audit, changes, watch, forecast, cite, files)
-_OF_COLLECTIONS: Final = (crawl, add, again, *_READING, stop, verify, compact, forget, export, config, mine, doctor)
+_OF_COLLECTIONS: Final = (
+    crawl,
+    add,
+    again,
+    *_READING,
+    stop,
+    verify,
+    compact,
+    forget,
+    export,
+    config,
+    plugins,
+    mine,
+    doctor,
+)
 _OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
 
 app: Final = click.version_option(__version__, message="gossamer %(version)s", help="Show the version.")(

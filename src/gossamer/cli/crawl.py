@@ -125,12 +125,14 @@ def crawl(
 
 
 def _run(request: CrawlRequest, may_ask: bool) -> Report:
-    """Runs the crawl. If its contact is missing, asks for it once."""
+    """Runs the crawl. If its contact is missing, or a plug-in is not confirmed, asks for it once."""
+    from gossamer.cli.confirm import confirms
     from gossamer.cli.contact import asked
     from gossamer.cli.progress import Progress
     from gossamer.config.user import user_settings
     from gossamer.config.values import write
     from gossamer.crawler.start import NoContactError
+    from gossamer.plugins.trust import UnconfirmedError
 
     try:
         with Progress(sys.stderr) as progress:
@@ -138,6 +140,10 @@ def _run(request: CrawlRequest, may_ask: bool) -> Report:
             from gossamer.crawler.run import run  # takes half of a second
 
             return run(replace(request, user_settings=user_settings()), progress)
+    except UnconfirmedError as error:
+        if not may_ask or not confirms(error.plugins):
+            raise
+        return _run(request, may_ask)
     except NoContactError:
         if not may_ask:
             raise

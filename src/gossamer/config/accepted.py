@@ -373,6 +373,12 @@ def _date(text: str) -> None:
         raise ValueError(f"is not a date: {error}") from error
 
 
+_PLUGIN: Final = _each(
+    _like(
+        r"[^\s:][^:]*\.py:[A-Za-z_][A-Za-z0-9_]*|[A-Za-z0-9][A-Za-z0-9_.-]*",
+        'write a file and what to call in it, like "my.py:extract", or the name of an installed plug-in',
+    )
+)
 _TAG: Final = r"[a-z][a-z0-9-]*"
 _EXTENSIONS: Final = _each(_like(r"[a-z0-9_+~-]+", "write an extension in lower case without its dot, like html"))
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
@@ -399,6 +405,7 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "harvester.quiet_hours": _quiet,
     "harvester.time_zone": _zone,
     "harvester.holidays": _each(_date),
+    "plugins.process": _PLUGIN,
     "gatherer.links": _each(_like(rf"{_TAG} {_TAG}", 'write tag and attribute, like "a href"')),
     "gatherer.drop": _each(_like(_TAG, "write the name of a tag in lower case, like script")),
     "gatherer.keep": _each(_like(_TAG, "write the name of a tag in lower case, like strong")),

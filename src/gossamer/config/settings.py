@@ -442,6 +442,19 @@ class GathererSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class PluginSettings:
+    """Code of your own that the crawl runs, by kind.
+
+    Each is named as "my.py:extract" (a function in a file in the collection's folder, or by its absolute path), by its
+    name in an installed package, or by the name of one that is built in. `gossamer plugins` lists them. A file runs
+    only after you have confirmed it on this machine.
+    """
+
+    process: tuple[str, ...] = ()
+    """Processors: each sees the pages that are fetched, and returns rows, which are stored in a table of its own."""
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """All settings of a crawl, by section."""
 
@@ -450,3 +463,4 @@ class Settings:
     manager: ManagerSettings = field(default_factory=ManagerSettings)
     harvester: HarvesterSettings = field(default_factory=HarvesterSettings)
     gatherer: GathererSettings = field(default_factory=GathererSettings)
+    plugins: PluginSettings = field(default_factory=PluginSettings)

@@ -13,6 +13,8 @@ from gossamer.config.accepted import PRESET_VALUE, Wrong, check, limits
 from gossamer.config.settings import Settings
 
 Texts = tuple[str, ...]
+ONE_OR_MORE: Final = "plugins."
+"""The section in which a list of texts may be written as one text."""
 TextTable = dict[str, str]
 NumberTable = dict[str, float]
 
@@ -27,6 +29,8 @@ def known() -> Mapping[str, Any]:
 
 def read(key: str, raw: object) -> Any:
     """The value of a known setting. Raises ValueError (`Wrong`, if a part is at fault), which says what is accepted."""
+    if isinstance(raw, str) and key.startswith(ONE_OR_MORE) and known()[key] == Texts:
+        raw = [raw]
     value = _TYPES[known()[key]][1](raw)
     check(key, value)
     return value

@@ -22,6 +22,8 @@ from gossamer.config.presets import PACES
 from gossamer.config.settings import HarvesterSettings, Settings
 from gossamer.manager import older
 from gossamer.manager.value import Value
+from gossamer.plugins.find import Plugin, files, find
+from gossamer.plugins.trust import require_confirmed
 from gossamer.seeder.seeds import Seeds, read_seeds
 from gossamer.web.fetch.request import read_certificates
 from gossamer.web.owner.key import place, read
@@ -93,6 +95,8 @@ class Prepared:
     """The new content of crawl.toml; None: it stays as it is. Written only under the lock."""
     changed: tuple[str, ...] = ()
     """One line for each setting that differs from the run before."""
+    plugins: tuple[Plugin, ...] = ()
+    """Those that the settings name; their files are confirmed."""
 
 
 def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> Prepared:
@@ -127,8 +131,10 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
     older.check(effective.manager, shard_folder(folder), effective.seeder.url_form)
     check_contact(effective, (*seeds.urls, *left))
     _check_key(effective.harvester, say)
+    plugins = find(effective.plugins, folder)
+    require_confirmed(plugins)
     keep = path.exists() and settings == config.load(path)
-    return Prepared(effective, seeds, None if keep else config.dump(settings).encode(), tuple(changed))
+    return Prepared(effective, seeds, None if keep else config.dump(settings).encode(), tuple(changed), plugins)
 
 
 def _seed_cure(folder: Path, seeds: Seeds) -> str:
@@ -144,6 +150,8 @@ def _seed_cure(folder: Path, seeds: Seeds) -> str:
 def _check_empty(folder: Path) -> None:
     path = folder / SETTINGS
     begun = {path, path.with_name(path.name + disk.TEMPORARY), shard_folder(folder)}
+    if path.is_file():
+        begun |= {folder / file.parts[0] for file in files(config.load(path).plugins)}
     if folder.exists() and (not folder.is_dir() or set(folder.iterdir()) - begun):
         raise UsageError(
             f"{folder} is not a collection, and not empty",

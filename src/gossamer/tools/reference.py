@@ -49,7 +49,7 @@ EXITS: Final = {
 
 ENVIRONMENT: Final = {
     "XDG_CONFIG_HOME": "Folder of `gossamer/crawl.toml`, which gives the contact if a crawl has none, and of "
-    "`gossamer/mine.key`, the key of `gossamer mine`; default "
+    "`gossamer/mine.key`, the key of `gossamer mine`, and of `gossamer/confirmed`, the plug-ins that may run; default "
     "`~/.config`.",
     "XDG_CACHE_HOME": "Folder of `gossamer/checked`, the lists of files that were compared with their checksums, "
     "and of compiled kernels if the folder of the package is not writable; default `~/.cache`.",
