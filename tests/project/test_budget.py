@@ -1,4 +1,4 @@
-"""Budgets of size: no class has more than 250 lines or 15 fields, and no function more than 90 lines.
+"""Budgets of size: no class has more than 250 lines or 15 fields, and no function more than 60 lines.
 
 `pytest -s tests/project/test_budget.py` prints the five largest files, classes and functions.
 """
@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 from tests.support.paths import ROOT
 
 SOURCE: Final = ROOT / "src" / "gossamer"
-MOST_LINES, MOST_FIELDS, LONGEST_FUNCTION = 250, 15, 90
+MOST_LINES, MOST_FIELDS, LONGEST_FUNCTION = 250, 15, 60
 FLAT: Final = {
     "HarvesterSettings": "settings are flat, by the names that users write",
     "SeederSettings": "settings are flat, by the names that users write",
@@ -70,9 +70,17 @@ def classes() -> list[Size]:
     )
 
 
+def length(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines of a function. The parameters of a kernel do not count: numba takes them one by one, and groups of them
+    would make a call four times as slow (`seeder/pages.py`)."""
+    kernel = any(ast.unparse(each).startswith("njit") for each in node.decorator_list)
+    first = node.body[0].lineno if kernel else node.lineno
+    return (node.end_lineno or 0) - first + 1
+
+
 def functions() -> list[tuple[int, str]]:
     found = [
-        ((n.end_lineno or 0) - n.lineno + 1, f"{path}: {n.name}")
+        (length(n), f"{path}: {n.name}")
         for path, tree in trees()
         for n in ast.walk(tree)
         if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)

@@ -18,6 +18,8 @@ from gossamer.crawler.short import changes_of
 
 if TYPE_CHECKING:
     from gossamer.crawler.run import CrawlRequest, Report
+    from gossamer.webs.demo import DemoWeb
+    from gossamer.webs.hostile.web import HostileWeb
 
 
 @command
@@ -85,15 +87,9 @@ def crawl(
     from gossamer.crawler.start import CrawlRequest
     from gossamer.observe.ending import program
     from gossamer.read.tell.beside import telling
-    from gossamer.webs.demo import DemoWeb
-    from gossamer.webs.hostile.web import HostileWeb
     from gossamer.webs.local import served
 
-    if demo and hostile:
-        raise UsageError("--demo and --hostile cannot be combined", "Crawl each Web into its own folder.")
-    if demo_speed and not demo:
-        raise UsageError("--demo-speed is for the demonstration Web", "Add --demo, or leave --demo-speed out.")
-    web = DemoWeb(speed=demo_speed) if demo else HostileWeb() if hostile else None
+    web = _made(demo, hostile, demo_speed)
     folder, named = placed(words, lambda line: print(line, file=sys.stderr))
     request = CrawlRequest(
         folder,
@@ -122,6 +118,18 @@ def crawl(
         sys.exit(130)
     if report.ending is Ending.MEMORY:
         sys.exit(StorageError.exit_code)
+
+
+def _made(demo: bool, hostile: bool, speed: float) -> DemoWeb | HostileWeb | None:
+    """The Web on this machine that is to be crawled; None: the Web outside."""
+    from gossamer.webs.demo import DemoWeb
+    from gossamer.webs.hostile.web import HostileWeb
+
+    if demo and hostile:
+        raise UsageError("--demo and --hostile cannot be combined", "Crawl each Web into its own folder.")
+    if speed and not demo:
+        raise UsageError("--demo-speed is for the demonstration Web", "Add --demo, or leave --demo-speed out.")
+    return DemoWeb(speed=speed) if demo else HostileWeb() if hostile else None
 
 
 def _run(request: CrawlRequest, may_ask: bool) -> Report:

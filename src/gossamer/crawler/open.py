@@ -63,12 +63,7 @@ def open_collection(
         finished = 0 if new else finish(shard)
         recovered = None if new else recover(shard)
         if recovered is None:
-            if toml is not None:
-                disk.write_atomic(folder / SETTINGS, toml)
-            go_on(shard, clock, 0.0)
-            begin_run(shard, settings, clock.wall())
-            form = settings.seeder.url_form
-            Manifest.create(shard, Meta(format_of(form), 0, secrets.randbits(64), clock.wall(), form))
+            _create(folder, settings, clock, toml)
             recovered = recover(shard)
         if finished:
             recovered.warnings.append(f"{plural(finished, 'order')} to forget had been begun, and is carried out now")
@@ -97,6 +92,17 @@ def open_collection(
         held.release()
         raise
     return store, desk, not new
+
+
+def _create(folder: Path, settings: Settings, clock: Clock, toml: bytes | None) -> None:
+    """Writes what makes a folder a collection; the manifest last."""
+    shard = shard_folder(folder)
+    if toml is not None:
+        disk.write_atomic(folder / SETTINGS, toml)
+    go_on(shard, clock, 0.0)
+    begin_run(shard, settings, clock.wall())
+    form = settings.seeder.url_form
+    Manifest.create(shard, Meta(format_of(form), 0, secrets.randbits(64), clock.wall(), form))
 
 
 def _replay(desk: Desk, recovered: Recovered) -> snapshot.Ends:

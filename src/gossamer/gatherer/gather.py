@@ -32,6 +32,7 @@ from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.language import LEAST, language
 from gossamer.gatherer.links import Kinds, Seen, based, followed, judged, resolved
 from gossamer.gatherer.markup.limits import bounded
+from gossamer.gatherer.markup.tags import Marks
 from gossamer.gatherer.mentions import lines, mentions
 from gossamer.gatherer.read import HTML, SILENT, Read, folded, read, read_headers
 from gossamer.gatherer.sketch import sketch
@@ -72,11 +73,8 @@ def gather(
     text, charset = decode(body, charset_of(content_type))
     flags = of_header(robots_tag, agent, now) if robots_tag else 0
     if mime.strip().lower() not in HTML and mime.strip():
-        told = _of_text(text, (), content_language, settings)
-        cleaned = plain_lines(text, settings.keep) if settings.text else None
-        if beside.references:
-            told = _with_links(told, beside.references, url, flags, settings, scope, proven)
-        return replace(told, charset=charset, flags=flags | told.flags, text=cleaned)
+        told = _not_html(text, content_language, beside.references, url, flags, settings, scope, proven)
+        return replace(told, charset=charset, flags=flags | told.flags)
     markup, tags = bounded(text, in_utf_8(text, charset, body))
     del text  # do not hold a large page three times
     tree = LexborHTMLParser(markup)
@@ -86,19 +84,15 @@ def gather(
         base, references = based(found.base, url, references, scope, seen)
     join = scope.proving(scope.joiner(base, charset), url, proven)
     targets = resolved(references, join, seen)
-    of_page: Iterable[str] = targets
+    of_page: Iterable[str] = list(targets) if beside.references else targets
     if beside.references:
-        of_page = list(targets)
-        room = settings.max_links - len(found.references)
-        to_own = scope.proving(scope.joiner(url), url, proven)
-        resolved(dict(islice(beside.references.items(), room)), to_own, seen, targets)
+        more = islice(beside.references.items(), settings.max_links - len(found.references))
+        resolved(dict(more), scope.proving(scope.joiner(url), url, proven), seen, targets)
     out_degree = len(targets) - (url in targets) + sum(seen.counted)
     flags |= found.flags
     links = followed(targets, url, flags, settings, scope, seen)
-    titles = tree.tags("title") if tags.may_have("title") else []
-    title = folded(titles[0].text(), LONGEST_TITLE) if titles else ""
-    drop = [name for name in settings.drop if name not in SILENT]  # `read` has already removed the silent ones
-    visible = visible_text(tree, [name for name in drop if tags.may_have(name)])
+    title = _title(tree, tags)
+    visible = visible_text(tree, [each for each in settings.drop if each not in SILENT and tags.may_have(each)])
     told = _of_text(visible, of_page, found.declared or content_language, settings)
     return Gathered(
         charset,
@@ -127,15 +121,31 @@ def redirected(location: str, own: str, scope: Scope, proven: int = 0) -> Gather
     return Gathered(out_degree=len(links) + sum(seen.counted), links=links, counted=seen.counted, seen=seen.lines())
 
 
-def _with_links(
-    told: Gathered, references: Kinds, url: str, flags: int, settings: GathererSettings, scope: Scope, proven: int
+def _not_html(
+    text: str,
+    spoken: str,
+    references: Kinds,
+    url: str,
+    flags: int,
+    settings: GathererSettings,
+    scope: Scope,
+    proven: int,
 ) -> Gathered:
-    """The same with the links of header fields: all that a page of plain text has."""
+    """A page of plain text, with the links of header fields: it has no others."""
+    kept = plain_lines(text, settings.keep) if settings.text else None
+    told = replace(_of_text(text, (), spoken, settings), text=kept)
+    if not references:
+        return told
     seen = Seen()
     targets = resolved(references, scope.proving(scope.joiner(url), url, proven), seen)
     out_degree = len(targets) - (url in targets) + sum(seen.counted)
     links = followed(targets, url, flags, settings, scope, seen)
     return replace(told, out_degree=out_degree, links=links, counted=seen.counted, seen=seen.lines())
+
+
+def _title(tree: LexborHTMLParser, tags: Marks) -> str:
+    titles = tree.tags("title") if tags.may_have("title") else []
+    return folded(titles[0].text(), LONGEST_TITLE) if titles else ""
 
 
 def _of_text(text: str, targets: Iterable[str], declared: str, settings: GathererSettings) -> Gathered:

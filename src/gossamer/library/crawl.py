@@ -262,14 +262,12 @@ def crawl(
         "workers": workers,
         "bandwidth": bandwidth,
     }
-    changes = [f"{name}={write(value)}" for name, value in (settings or {}).items()]
-    changes += changes_of(short, lambda each, value: f"{each.name}={value!r}")
     request = {
         "folder": str(_folder(urls, folder, bool(demo))),
         "seeds": list(urls),
         "seed_files": [str(path) for path in seeds],
         "demo": float(demo if demo is not True else 0.0) if demo is not False else None,
-        "changes": changes,
+        "changes": _changes(settings or {}, short),
         "config": None if config is None else str(config),
         "pages": pages,
         "seconds": None if seconds is None else _seconds("seconds", seconds),
@@ -277,6 +275,12 @@ def crawl(
         "log": None if log is None else str(log),
     }
     return Crawl(request, _shown() if progress is None else progress)
+
+
+def _changes(settings: Mapping[str, Value], short: Mapping[str, Any]) -> list[str]:
+    """Settings by name, and those that options have set, as the command line takes them."""
+    changes = [f"{name}={write(value)}" for name, value in settings.items()]
+    return changes + list(changes_of(short, lambda each, value: f"{each.name}={value!r}"))
 
 
 def _listed(given: Sequence[str]) -> tuple[str, ...]:

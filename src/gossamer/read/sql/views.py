@@ -28,7 +28,7 @@ from typing import Final
 
 from gossamer.base.model import HOPS_SHIFT, MOST_REDIRECTS, PageFlag, VerdictFlag, VisitFlag
 from gossamer.base.outcomes import BACK_AS_BEFORE, LONGEST_PAUSE, TRANSIENT, TREATMENTS, Outcome, Reason
-from gossamer.config.settings import Settings
+from gossamer.config.settings import SeederSettings, Settings
 
 
 def words_of(outcomes: frozenset[Outcome]) -> str:
@@ -75,8 +75,22 @@ def pages_view(settings: Settings, scores: str, joined: str) -> str:
     seeder = settings.seeder
     retry = _by_outcome("outcome", {o: t.pause(float(settings.harvester.retry)) for o, t in TREATMENTS.items()})
     tries = _by_outcome("l.v.outcome", {o: t.most(settings.harvester.tries) for o, t in TREATMENTS.items()})
+    stands = f"{_visited(retry, tries)},\n{_judged(seeder)},\n{_STANDS}"
     return f"""
-with asked as (
+with {stands}
+select n.page, url, stands as state, case when stands = 'excluded' then why else 'none' end as reason, outcome, status,
+       coalesce(visits, 0) as visits, coalesce(stored, 0) as stored, last_visit,
+       case when stands = 'waiting' then last_visit + to_microseconds((pause * 1e6)::bigint) end as due,
+       site, origin, depth, kind, source, flags, n.state as found_state, n.reason as found_reason, time, tick,
+       fingerprint, {scores}
+from now n {joined}
+"""
+
+
+def _visited(retry: str, tries: str) -> str:
+    """SQL of the table `visited`: the last visit of each page, and whether another try follows. `retry`: seconds until
+    then, `tries`: how many there are at most, both by the outcome."""
+    return f"""asked as (
     select page, outcome, status, tick, number, time, retry_after, outcome in ({words_of(TRANSIENT)}) as again,
            (flags & {VisitFlag.STORED:d}) != 0 as kept
     from stored.visits
@@ -98,8 +112,12 @@ tried as (
 ),
 visited as (
     select l.*, l.v.again and t.tries < {tries} as waits from last l left join tried t on t.page = l.page
-),
-judged as (
+)"""
+
+
+def _judged(seeder: SeederSettings) -> str:
+    """SQL of the tables `judged`, the last verdict on each page, and `opened`, pages that are not too deep any more."""
+    return f"""judged as (
     select page, arg_max(state, (tick, state = 'pending')) as state,
            arg_max(reason, (tick, state = 'pending')) as reason,
            max(tick) filter (state = 'excluded') as excluded_tick,
@@ -118,8 +136,10 @@ opened as (
     where (s.site != d.site or least(s.depth + (k.kind != 'redirect')::integer, d.depth) <= d.deepest)
           and (k.kind = 'redirect' or d.reason != 'unlisted')
           and (k.kind != 'redirect' or (s.flags >> {HOPS_SHIFT}) < {MOST_REDIRECTS})
-),
-now as (
+)"""
+
+
+_STANDS: Final = f"""now as (
     select p.*, l.visits, l.stored, l.waits, l.brought.outcome as outcome,
            l.brought.status as status, l.v.time as last_visit,
            l.v.pause as pause,
@@ -136,11 +156,5 @@ now as (
            as why
     from stored.pages p left join visited l on l.page = p.page left join judged j on j.page = p.page
          left join opened o on o.page = p.page
-)
-select n.page, url, stands as state, case when stands = 'excluded' then why else 'none' end as reason, outcome, status,
-       coalesce(visits, 0) as visits, coalesce(stored, 0) as stored, last_visit,
-       case when stands = 'waiting' then last_visit + to_microseconds((pause * 1e6)::bigint) end as due,
-       site, origin, depth, kind, source, flags, n.state as found_state, n.reason as found_reason, time, tick,
-       fingerprint, {scores}
-from now n {joined}
-"""
+)"""
+"""SQL of the table `now`: the state of each page."""
