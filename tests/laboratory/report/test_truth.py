@@ -1,4 +1,4 @@
-"""The report of a crawl of the demonstration Web says what the Web knows of itself."""
+"""The report, and the audit, of a crawl of the demonstration Web say what the Web knows of itself."""
 
 from __future__ import annotations
 
@@ -12,9 +12,12 @@ import pytest
 from gossamer.base.model import Outcome
 from gossamer.laboratory.findings.finding import Finding
 from gossamer.laboratory.report import make
+from gossamer.read.audit import run
 from gossamer.webs.demo import DemoWeb, UrlKind
 from gossamer.webs.demo.links import FOLLOWED, links
 from gossamer.webs.demo.national import SHAPE
+from gossamer.webs.demo.render import render
+from gossamer.webs.demo.truth import Truth
 from tests.laboratory.report.test_report import facts, rows
 from tests.support.crawling import LIGHT, serve
 
@@ -43,6 +46,8 @@ class Known:
     """What the Web knows, over the pages that a complete crawl fetches."""
 
     web: DemoWeb
+    folder: Path
+    """Of the collection."""
 
     def __post_init__(self) -> None:
         web, reachable = self.web, self.web.reachable()
@@ -67,7 +72,7 @@ class Known:
     def site(self, url: str) -> int:
         return self.truths[url].site
 
-    def depths(self) -> Counter[int]:
+    def depths(self) -> dict[str, int]:
         """Clicks inside the site, from a home page or from a page that another site links to; a redirect is none."""
         entered = {b for a, b in self.whole.edges if self.site(a) != self.site(b)}
         best = dict.fromkeys(entered | {s.home for s in self.web.all_sites if s.home in self.out}, 0)
@@ -78,7 +83,7 @@ class Known:
                 if self.site(target) == self.site(url) and best.get(target, 99) > best[url] + step:
                     best[target] = best[url] + step
                     todo.append(target)
-        return Counter(best[url] for url in self.pages)
+        return {url: best[url] for url in self.pages}
 
     def sites(self) -> nx.DiGraph:
         graph = nx.DiGraph()
@@ -95,15 +100,19 @@ class Known:
 Crawled = tuple[Known, dict[str, Finding]]
 
 
+def whole_crawl(place: Path, name: str) -> Known:
+    with serve(WEBS[name], place) as served:
+        arguments = [word for setting in LIGHT for word in ("--set", setting)]
+        assert served.crawl(place / "crawl", *arguments).code == 0
+        return Known(served.web, place / "crawl")
+
+
 @pytest.fixture(scope="module", params=WEBS)
 def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     place: Path = tmp_path_factory.mktemp(request.param)
-    with serve(WEBS[request.param], place) as served:
-        arguments = [word for setting in LIGHT for word in ("--set", setting)]
-        assert served.crawl(place / "crawl", *arguments).code == 0
-        web = served.web
+    known = whole_crawl(place, request.param)
     sections = ["summary", "depth", "languages", "links", "site-graph", "sites", "servers"]
-    return Known(web), {each.name: each for each in make.report([place / "crawl"], sections)}
+    return known, {each.name: each for each in make.report([known.folder], sections)}
 
 
 def test_the_summary_is_that_of_the_web(crawled: Crawled) -> None:
@@ -120,7 +129,7 @@ def test_the_summary_is_that_of_the_web(crawled: Crawled) -> None:
 
 def test_depths_are_those_of_the_web(crawled: Crawled) -> None:
     known, found = crawled
-    assert rows(found["depth"], "depth-numbers") == {str(k): v for k, v in known.depths().items()}
+    assert rows(found["depth"], "depth-numbers") == {str(k): v for k, v in Counter(known.depths().values()).items()}
 
 
 def test_languages_are_those_of_the_web(crawled: Crawled) -> None:
@@ -159,3 +168,41 @@ def test_protocols_and_software_are_read_from_the_archive(crawled: Crawled) -> N
     if secure:  # the national Web has none
         assert rows(found["servers"], "tls") == {"TLS 1.3": secure}
     assert bool(secure) == any(each.name == "tls" for each in found["servers"].tables)
+
+
+# --- the audit --------------------------------------------------------------------------------------------------------
+
+
+def rendered(web: DemoWeb, truth: Truth) -> bytes:
+    return render(web, web.source(web.all_sites[truth.site]), truth.number).plain
+
+
+def faults(known: Known) -> dict[str, set[str]]:
+    """The addresses that each check must name."""
+    truths, linked = known.truths, set().union(*(known.out[url] for url in known.pages))
+    redirects = {url: str(t.leads_to) for url, t in truths.items() if t.kind is UrlKind.REDIRECT and url in known.out}
+    pages = {url: truths[url] for url in known.pages}
+    shown = {url for url in pages if b'content="noindex"' not in rendered(known.web, truths[url])}
+    shown -= {url for url in pages if truths[url].kind is UrlKind.PLAIN}
+    return {
+        "broken-link": {url for url in linked if truths[url].kind is UrlKind.BROKEN},
+        "redirected-link": linked & set(redirects),
+        "redirect-chain": {url for url, target in redirects.items() if target in redirects},
+        "blocked-link": {url for url in linked if truths[url].kind is UrlKind.FORBIDDEN},
+        "title-missing": {url for url in shown if not truths[url].title},
+        "description-missing": {url for url in shown if not truths[url].description},
+        "charset": {url for url, t in pages.items() if t.charset not in ("utf-8", "ascii", "")},
+        "deep": {url for url, depth in known.depths().items() if depth > 4},
+    }
+
+
+def test_the_audit_names_what_the_web_has_and_nothing_else(crawled: Crawled) -> None:
+    known, _ = crawled
+    found = {result.name: result for result in run.audit(known.folder).results}
+    wanted = faults(known)
+    named = {name: {each.url for each in found[name].found} for name in wanted}
+    assert named == wanted
+    assert len([name for name in wanted if wanted[name]]) >= 5
+    assert found["duplicate"].number == known.copies() > 5
+    others = {name for name, result in found.items() if result.number} - set(wanted)
+    assert others <= {"duplicate", "near-duplicate", "parameter", "important-and-deep"}

@@ -20,7 +20,7 @@ _PAGE: Final = """
 create table page (page bigint, url varchar, site bigint, depth integer, kind varchar, source bigint, state varchar,
 reason varchar, in_sitemap boolean, linked bigint, outcome varchar, status integer, title varchar, description varchar,
 length bigint, text_length bigint, flags integer, charset varchar, latency double, redirect varchar,
-duplicate_of bigint, detail varchar, sketch ubigint)
+duplicate_of bigint, detail varchar, sketch ubigint, mime varchar)
 """
 
 
@@ -46,7 +46,7 @@ class Planted:
             "reason": "none", "in_sitemap": False, "linked": 1, "outcome": "ok", "status": 200,
             "title": f"Title of {url}"[:60], "description": f"About {url}", "length": 5000, "text_length": 900,
             "flags": 0, "charset": "utf-8", "latency": 0.1, "redirect": None, "duplicate_of": None, "detail": None,
-            "sketch": self.number,
+            "sketch": self.number, "mime": "text/html",
         }  # fmt: skip
         row = usual | said
         marks = ", ".join("?" * len(row))
@@ -162,6 +162,8 @@ def test_titles_and_descriptions(site: Planted) -> None:
     site.page("https://b.example/s", site=2, title="Welcome")
     site.page(f"{ROOT}long", title="x" * 66, description="y" * 321)
     site.page(f"{ROOT}just", title="x" * 65, description="y" * 320)
+    site.page(f"{ROOT}text", title=None, description=None, mime="text/plain")
+    site.page(f"{ROOT}hidden", title=None, description=None, flags=int(VisitFlag.NOINDEX))
     assert urls(site.found("title-missing")) == ["t1", "t2"]
     assert [(each.url, each.source) for each in site.found("title-shared")] == [
         (f"{ROOT}s2", f"{ROOT}s1"),
@@ -281,6 +283,8 @@ def test_slow_heavy_deep_and_bare_pages(site: Planted) -> None:
     site.page(f"{ROOT}heavy", length=1_000_001)
     site.page(f"{ROOT}deep", depth=5)
     site.page(f"{ROOT}bare", flags=int(VisitFlag.EMPTY))
+    site.page(f"{ROOT}short", flags=int(VisitFlag.EMPTY), length=90)
+    site.page(f"{ROOT}text", flags=int(VisitFlag.EMPTY), mime="text/plain")
     site.page(f"{ROOT}old", charset="windows-1252")
     site.page(f"{ROOT}cut", flags=int(VisitFlag.CUT))
     site.page(f"{ROOT}loved", depth=3, linked=50)

@@ -28,6 +28,7 @@ from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings
 from gossamer.laboratory.collection_graph import Collected, collected
 from gossamer.manager.scores.graph import CollectionGraph, graph_of
+from gossamer.rank.clicks import NEVER, clicks
 from gossamer.rank.components import BowTie, bow_tie
 from gossamer.rank.graph import Csr, crossings, csr
 from gossamer.rank.hits import HubsAndAuthorities, hubs_and_authorities
@@ -39,8 +40,6 @@ MEMORY: Final = "1GB"
 _READ: Final = ("pages", "visits", "links", "sites", "counts", "origins", "events", "verdicts")
 LOCAL: Final = (1 << SHARD_SHIFT) - 1
 """The bits of the number of a page that are its number in the shard."""
-NEVER: Final = 1 << 40
-"""The depth of a page that no links lead to."""
 _FETCHED: Final = """
 create temp table fetched as
 select page, arg_max({'length': length, 'text_length': text_length, 'language': language, 'charset': charset,
@@ -130,30 +129,11 @@ class Data:
         the crawl: as it was when the page was found."""
         try:
             place = np.searchsorted(self.graph.page, page & LOCAL)
-            clicks = self._clicks()[place]
+            links, seeds = self.graph.graph.links, np.isin(self.graph.page, self.known.start)
+            depth = clicks(links.offsets, links.targets, self.sites_of_graph, seeds, ~self.in_pages)[place]
         except GossamerError:
             return found
-        return np.where(clicks < NEVER, clicks, found)
-
-    def _clicks(self) -> I64:
-        """By page of the graph: the least number of clicks inside its site, from a seed or from a page that another
-        site links to. A redirect is no click."""
-        links, site = self.graph.graph.links, self.sites_of_graph
-        source = np.repeat(site, np.diff(links.offsets))
-        start = np.isin(self.graph.page, self.known.start)
-        start[links.targets[source != site[links.targets]]] = True
-        free = ~self.in_pages
-        depth = np.full(links.pages, NEVER, np.int64)
-        level, at = np.flatnonzero(start), 0
-        while len(level):
-            depth[level] = at
-            through = level
-            while len(through := through[free[through]]):  # redirects lead on within the level
-                through = _next(links, through, site, depth)
-                depth[through] = at
-                level = np.concatenate([level, through])
-            level, at = _next(links, level, site, depth), at + 1
-        return depth
+        return np.where(depth < NEVER, depth, found)
 
     @cached_property
     def site_names(self) -> dict[int, str]:
@@ -199,15 +179,6 @@ class Data:
         links = csr(len(kept), new[sources[inside]].astype(np.uint32), new[targets[inside]].astype(np.uint32))
         names = [self.site_names.get(int(site), "") for site in kept]
         return SiteGraph(links, names, kept, bow_tie(links))
-
-
-def _next(links: Csr, sources: I64, site: I64, depth: I64) -> I64:
-    """The pages inside the same sites that these link to and that have no depth yet, each once."""
-    counts = links.offsets[sources + 1] - links.offsets[sources]
-    begins = np.repeat(links.offsets[sources] - np.concatenate([[0], np.cumsum(counts)[:-1]]), counts)
-    targets = links.targets[begins + np.arange(counts.sum())].astype(np.int64)
-    inside = (site[targets] == np.repeat(site[sources], counts)) & (depth[targets] == NEVER)
-    return np.unique(targets[inside])
 
 
 def _filled(column: Any) -> Array:

@@ -63,6 +63,11 @@ _FAILED: Final = (
 )
 _NO_ANSWER: Final = "('connect_failed', 'timed_out', 'tls_failed', 'server_error', 'broken_off', 'protocol_error')"
 _VERSION: Final = "join mention m on m.page = s.page and m.kind = 'hreflang'"
+_HTML: Final = "coalesce(t.mime, '') <> 'text/plain'"
+_SHOWN: Final = f"{_HTML} and (t.flags & {VisitFlag.NOINDEX:d}) = 0"
+"""Pages whose title and description are recorded, and shown in lists of results."""
+_BARE: Final = 250
+"""Bytes: a page with almost no text that is shorter is whole, and short."""
 _STARTS: Final = "split_part(url, '?', 1)"
 
 
@@ -204,11 +209,14 @@ where x.kind = 'redirect' and c.page <> a.page order by 1""",
         "where t.outcome = 'soft_404' order by 1",
     ),
     Check(
-        "only-javascript", "warning", "The page has almost no text before JavaScript fills it.",
+        "only-javascript", "warning", "The page has almost no text: perhaps only JavaScript fills it.",
         "Send the text with the page.",
-        _pages(f"(t.flags & {VisitFlag.EMPTY:d}) != 0"),
+        _pages(f"{_HTML} and (t.flags & {VisitFlag.EMPTY:d}) != 0 and t.length > {_BARE}"),
     ),
-    Check("title-missing", "error", "The page has no title.", "Write one.", _pages("coalesce(trim(t.title), '') = ''")),
+    Check(
+        "title-missing", "error", "The page has no title.", "Write one.",
+        _pages(f"{_SHOWN} and coalesce(trim(t.title), '') = ''"),
+    ),
     Check("title-shared", "warning", "Pages have the same title.", "Say in each what is special.", _shared("title")),
     Check(
         "title-long", "notice", "The title is longer than {title} characters.", "Shorten it: results are cut.",
@@ -216,7 +224,7 @@ where x.kind = 'redirect' and c.page <> a.page order by 1""",
     ),
     Check(
         "description-missing", "notice", "The page has no description.", "Write one, for lists of results.",
-        _pages("coalesce(trim(t.description), '') = ''"),
+        _pages(f"{_SHOWN} and coalesce(trim(t.description), '') = ''"),
     ),
     Check(
         "description-shared", "notice", "Pages have the same description.", "Say in each what is special.",

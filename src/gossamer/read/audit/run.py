@@ -22,6 +22,7 @@ from gossamer import config
 from gossamer.base import disk
 from gossamer.base.errors import UsageError
 from gossamer.collection.layout import SETTINGS
+from gossamer.rank.clicks import NEVER, clicks
 from gossamer.read.audit.checks import CHECKS, NAMES, SEVERITIES, Check, Limits, Severity
 from gossamer.read.audit.older import add_older
 from gossamer.read.audit.outside import add_outside, linked
@@ -43,7 +44,7 @@ with said as (
 ), linked as (
     select target, count(distinct source) as linked from stored.links where kind in ('anchor', 'frame') group by 1
 )
-select p.page, p.url, p.site, coalesce(p.current_depth, p.depth) as depth, p.kind, p.source, p.state, p.reason,
+select p.page, p.url, p.site, p.depth::bigint as depth, p.kind, p.source, p.state, p.reason,
        p.kind = 'sitemap' or h.page is not null as in_sitemap, coalesce(i.linked, 0) as linked, v.outcome, v.status,
        v.title, v.description, v.length, v.text_length, v.flags, v.charset, v.latency, v.redirect, v.duplicate_of,
        v.detail, v.sketch, v.mime, v.tick, v.warc_file, v.warc_offset, v.warc_end
@@ -172,12 +173,31 @@ def _opened(folder: Path, unchecked: bool, show: Callable[[str, float], None]) -
         try:
             for statement in _TABLES:
                 database.run(statement, views=["pages"])
+            _add_clicks(database)
             _add_near(database)
             notes += add_older(database, sources.shard, settings, show)
             add_outside(database, folder)
             yield database, notes
         finally:
             database.connection.close()
+
+
+def _add_clicks(database: Database) -> None:
+    """Sets the depth of pages to the least number of clicks, where links lead to them."""
+    pages = database.arrays(
+        "select page, site, kind = 'seed' as seed, outcome is not distinct from 'redirect' as free from page "
+        "order by page"
+    )
+    links = database.arrays(
+        "select distinct source, target from link where kind in ('anchor', 'frame', 'redirect') and source in "
+        "(select page from page) and target in (select page from page) order by 1, 2"
+    )
+    page = pages["page"]
+    source, target = (np.searchsorted(page, links[name]) for name in ("source", "target"))
+    offsets = np.searchsorted(source, np.arange(len(page) + 1))
+    depth = clicks(offsets, target.astype(np.uint32), pages["site"], pages["seed"], pages["free"])
+    database.connection.register("clicked", {"page": page[depth < NEVER], "depth": depth[depth < NEVER]})
+    database.connection.execute("update page set depth = c.depth from clicked c where c.page = page.page")
 
 
 def _add_near(database: Database) -> None:
