@@ -3,7 +3,8 @@
     python -m bench.gather [--pages 200] [--repeat 5] [--seed 1] [--folder /usr/share/doc]
 
 With a folder: its HTML files instead of generated pages, and the share of their size that the cleaned text has (7.2.3:
-a third).
+a third). Bound: what a page mentions (`gatherer/mentions.py`) takes at most 0.03 ms, with half of its links to other
+sites outside.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from typing import Final
 
 from selectolax.lexbor import LexborHTMLParser
 
+from bench.bounds import Figure, judge
 from gossamer.config.settings import GathererSettings
 from gossamer.gatherer.charset import decode
 from gossamer.gatherer.gather import gather
@@ -30,6 +32,10 @@ from gossamer.urls import Scope
 
 Page = tuple[str, bytes]
 SCOPE: Final = Scope(("example",))
+NEAR: Final = Scope(tuple(f"site{number}.example" for number in range(45)))
+"""Half of the sites that the pages link to."""
+MENTIONS: Final = 0.03
+"""Milliseconds."""
 DEFAULTS: Final = GathererSettings()
 FEWER: Final = replace(DEFAULTS, anchors=False, language=False)
 
@@ -140,8 +146,8 @@ def _measure(work: Callable[[Page], object], pages: Sequence[Page], repeat: int)
     return sum(best) / len(pages) / 1e6
 
 
-def _gathered(settings: GathererSettings) -> Callable[[Page], Gathered]:
-    return lambda p: gather(p[0], "text/html", (), p[1], settings, SCOPE, "Gossamer")
+def _gathered(settings: GathererSettings, scope: Scope = SCOPE) -> Callable[[Page], Gathered]:
+    return lambda p: gather(p[0], "text/html", (), p[1], settings, scope, "Gossamer")
 
 
 def _text(each: Page) -> str:
@@ -182,6 +188,20 @@ def _print_parts(pages: Sequence[Page], repeat: int) -> None:
     }
     for name, work in parts.items():
         print(f"{name:36} {_measure(work, pages, repeat):.3f} ms per page")
+    judge((Figure("mentions", _mentioning(pages, 2 * repeat), "ms", MENTIONS),))
+
+
+def _mentioning(pages: Sequence[Page], repeat: int) -> float:
+    """Milliseconds of CPU per page for its mentions: with and without are measured in turn."""
+    with_them, without = (_gathered(replace(DEFAULTS, language=False, mentions=m), NEAR) for m in (True, False))
+    best = {True: [float("inf")] * len(pages), False: [float("inf")] * len(pages)}
+    for _ in range(repeat):
+        for number, each in enumerate(pages):
+            for mentions, work in ((True, with_them), (False, without)):
+                start = time.process_time_ns()
+                work(each)
+                best[mentions][number] = min(best[mentions][number], time.process_time_ns() - start)
+    return (sum(best[True]) - sum(best[False])) / len(pages) / 1e6
 
 
 if __name__ == "__main__":
