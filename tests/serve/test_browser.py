@@ -128,6 +128,10 @@ def test_figures_are_live_and_come_back_after_the_server_was_killed(
         page = browser.page(f"http://127.0.0.1:{port}/c/crawl/")
         before = page.run(visits)
         until(lambda: page.run(visits) != before)
+        until(lambda: page.run("document.querySelectorAll('[data-live=charts] polyline').length") == 4)
+        newest = "document.querySelector('[data-live=requests] tbody a')?.textContent"
+        until(lambda: page.run(newest))
+        assert page.run(newest) in {row[0] for row in crawling.collection.sql("select url from pages")}
         os.kill(first.pid, signal.SIGKILL)
         until(lambda: page.run(lost))
     with serving(crawling, place, port):

@@ -8,6 +8,7 @@ import socket
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 import msgspec
 import pytest
@@ -87,6 +88,16 @@ def test_the_overview_has_the_figures_of_status(web: gossamer.Collection, browse
         assert found[key] == said[key]
     assert found["counts"] == {key: said[key] for key in ("visits", "stored", "known", "sites", "slowed", "bytes")}
     assert {part["name"]: part["pages"] for part in found["states"]} == {s: said[s] for s in asking.STATES}
+
+
+def test_the_overview_of_a_stopped_crawl_has_its_last_requests(web: gossamer.Collection, browser: TestClient) -> None:
+    found = browser.get(f"{API}/collections/crawl").json()["lately"]["requests"]
+    last = web.sql(
+        "select p.url, v.outcome, v.status from visits v join pages p using (page) where v.ask = 'page' "
+        "order by v.tick desc, v.number desc limit 12"
+    )
+    assert [(one["url"], one["outcome"], one["status"]) for one in found] == [tuple(row) for row in last]
+    assert f'href="/c/crawl/page?url={quote(found[0]["url"], safe="")}"' in browser.get("/c/crawl/").text
 
 
 def test_sites_are_sorted_searched_and_paged_by_the_server(web: gossamer.Collection, browser: TestClient) -> None:

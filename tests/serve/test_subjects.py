@@ -8,8 +8,9 @@ from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.serve import shell
 from gossamer.serve.html import Html, joined, tag
+from gossamer.serve.recent import Request
 from gossamer.serve.subjects import changes, home, overview, pages, sites, sql
-from gossamer.serve.subjects.overview import Counts, Overview, Pace, Part, Use
+from gossamer.serve.subjects.overview import Counts, Lately, Overview, Pace, Part, Use
 
 WORST = st.text() | st.sampled_from(
     [
@@ -71,9 +72,11 @@ def standing(name: str, said: str) -> Overview:
         {"waiting": {said: 1}},
         {said: 1},
         Pace({"visits": 1.0}, None, said, longest, {}),
-        Use(0, None, None),
+        Use(0, None, {"granted": 10, "used": 5}, 7),
         [[0.0, 1.0, 1.0], [1.0, 2.0, 2.0]],
         0.5,
+        faults=[said],
+        lately=Lately([(0.0, 1.0, 2.0, 3.0), (1.0, 2.0, 3.0, 4.0)], [Request(0.0, said, said, None)]),
     )
 
 

@@ -26,6 +26,7 @@ from gossamer.desk.rules import Rules
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.manager.pages import Pages
 from gossamer.manager.value import TOTAL
+from gossamer.observe.lists import Lists
 from gossamer.observe.socket import SOCKET, path_of, read_line
 from gossamer.observe.status import (
     Explaining,
@@ -35,7 +36,6 @@ from gossamer.observe.status import (
     plan_standing,
     scores_of,
     site_standing,
-    sites_aside,
     unknown_standing,
 )
 from gossamer.urls import fingerprint
@@ -127,7 +127,7 @@ class Listener:
         self._orders = orders
         self._shard, self._desk, self._store, self._harvest = store.shard, desk, store, harvest
         self._planner, self._clock = planner, clock
-        self._view = DeskView(desk, harvest.parts())
+        self._view, self._lists = DeskView(desk, harvest.parts()), Lists(desk, store)
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
@@ -209,8 +209,8 @@ class Listener:
             if self._orders is not None and not question.keys().isdisjoint(ORDERS):
                 return self._orders.ask(question)
             wall = self._desk.believed(self._clock.wall())
-            if "aside" in question:
-                return {"wall": wall, "aside": sites_aside(self._desk.columns.site, wall)}
+            if (listed := self._lists.answer(question, wall)) is not None:
+                return listed
             if "page" in question:
                 return {"wall": wall, **self._page(str(question["page"]), wall)}
             return {"wall": wall, **self._site(str(question["site"]), wall)}

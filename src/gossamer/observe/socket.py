@@ -6,6 +6,7 @@ may connect (mode 0600, and by the credentials of the peer). `listener.py` answe
     {"page": URL}     canonical     {"page": number or null, "wall", "standing", "plan", …}
     {"site": NAME}                  {"site": number or null, "wall", "standing", "queue", …}
     {"aside": true}                 {"aside": [[site, why, until or null], …], "wall"}
+    {"urls": [PAGE, …]}             {"urls": [URL, …], "wall"}
     {"add": [URL, …]}               {"new": pages, "opened": pages, …}   (`crawler/orders.py`)
     {"again": [PAGE, …]}            the same
     {"commit": true}                {"committed": true}, once the orders before it would survive a power cut

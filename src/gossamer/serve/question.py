@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, Final
 
 from gossamer.base.errors import UsageError
 from gossamer.library.collection import Collection
+from gossamer.serve.seen import Seen
 
 STATES: Final = ("pending", "waiting", "done", "excluded")
 """States of known pages."""
@@ -26,6 +27,7 @@ class Asked:
     name: str
     web: Collection
     given: Mapping[str, str]
+    seen: Seen = field(default_factory=Seen)
 
     def text(self, key: str) -> str:
         return self.given.get(key, "")
@@ -80,6 +82,11 @@ def moment(wall: float | None) -> str | None:
     with suppress(OverflowError, ValueError):
         return None if wall is None else datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds")
     return None
+
+
+def clock(wall: float) -> str:
+    """The time of day, in UTC."""
+    return (moment(wall) or "")[11:19]
 
 
 @dataclass(frozen=True, slots=True)

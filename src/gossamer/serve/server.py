@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Callable, Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import parse_qs
@@ -25,15 +24,19 @@ from gossamer.library.collection import Collection, UnknownPageError
 from gossamer.library.page import Page
 from gossamer.serve import metrics
 from gossamer.serve.document import document
+from gossamer.serve.html import joined
 from gossamer.serve.question import Asked, Order, Question, needed
 from gossamer.serve.replies import API, failed, html, json_, not_found, problem, problem_of, refusal, wants_json
 from gossamer.serve.routes import ORDERS, QUESTIONS
 from gossamer.serve.safe import COOKIE, Guard, Token
+from gossamer.serve.seen import Seen
 from gossamer.serve.shell import at, token
 from gossamer.serve.subjects import home, overview, sql
 
 EVERY: Final = 1.0
 """Seconds between two looks at a crawl that somebody watches."""
+AGAIN: Final = 1_000
+"""Milliseconds after which a browser that has lost the server tries again."""
 STATIC: Final = Path(__file__).parent / "static"
 
 
@@ -42,6 +45,7 @@ class Server:
 
     def __init__(self, webs: Mapping[str, Collection], token: Token, hosts: frozenset[str], closed: bool) -> None:
         self._webs, self._token = dict(webs), token
+        self._seen = {name: Seen() for name in webs}
         routes = [
             Route("/", self._home),
             Route("/token", self._enter, methods=["GET", "POST"]),
@@ -69,16 +73,20 @@ class Server:
             raise HTTPException(404, f"there is no collection {name!r}")
         return self._webs[name]
 
+    async def _asked(self, request: Request) -> Asked:
+        name = request.path_params["name"]
+        return Asked(name, self._web(name), await _given(request), self._seen[name])
+
     def _asking(self, question: Question) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            asked = Asked(request.path_params["name"], self._web(request.path_params["name"]), await _given(request))
+            asked = await self._asked(request)
             return await run_in_threadpool(_answered, question, asked, wants_json(request.scope))
 
         return endpoint
 
     def _ordering(self, order: Order) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
-            asked = Asked(request.path_params["name"], self._web(request.path_params["name"]), await _given(request))
+            asked = await self._asked(request)
             try:
                 return json_(await run_in_threadpool(order.carry_out, asked))
             except GossamerError as error:
@@ -90,7 +98,7 @@ class Server:
         found = list[overview.Overview | tuple[str, str]]()
         for name, web in self._webs.items():
             try:
-                found.append(overview.answer_of(name, web))
+                found.append(overview.answer_of(name, web, self._seen[name]))
             except GossamerError as error:
                 found.append((name, error.message))
         return found
@@ -128,25 +136,31 @@ class Server:
         return json_(document())
 
     async def _live(self, request: Request) -> Response:
-        """Server-sent events: the figures of the overview that changed."""
+        """Server-sent events: what has changed of the overview. If the collection cannot be read, why."""
         name = request.path_params["name"]
-        web = self._web(name)
+        web, seen = self._web(name), self._seen[name]
+
+        def look() -> dict[str, str]:
+            try:
+                return dict(overview.fragments(overview.answer_of(name, web, seen)))
+            except GossamerError as error:
+                return {"state": joined(f"the collection cannot be read: {error.message}")}
 
         async def told() -> AsyncIterator[str]:
             before: dict[str, str] = {}
+            yield f"retry: {AGAIN}\n\n"
             while not await request.is_disconnected():
-                with suppress(GossamerError):
-                    now = overview.live(await run_in_threadpool(overview.answer_of, name, web))
-                    if changed := {key: text for key, text in now.items() if before.get(key) != text}:
-                        yield f"data: {json.dumps(changed)}\n\n"
-                    before = now
+                now = await run_in_threadpool(look)
+                changed = {key: text for key, text in now.items() if before.get(key) != text}
+                yield f"data: {json.dumps(changed)}\n\n" if changed else ": nothing new\n\n"
+                before |= now
                 await asyncio.sleep(EVERY)
 
         return StreamingResponse(told(), media_type="text/event-stream")
 
     async def _copy(self, request: Request) -> Response:
         """The stored copy of a page. The browser runs nothing of it, loads nothing for it, and gives it no origin."""
-        asked = Asked(request.path_params["name"], self._web(request.path_params["name"]), await _given(request))
+        asked = await self._asked(request)
         try:
             found = await run_in_threadpool(lambda: _shown(asked.web[needed(asked, "url")]))
         except GossamerError as error:

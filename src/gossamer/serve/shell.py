@@ -12,6 +12,7 @@ from urllib.parse import quote, urlencode
 from gossamer.base.model import Reason
 from gossamer.base.outcomes import Aside, Outcome
 from gossamer.base.units import thousands
+from gossamer.serve.charts import bar
 from gossamer.serve.html import Child, Html, joined, tag
 
 TABS: Final = (("", "Overview"), ("sites", "Sites"), ("pages", "Pages"), ("changes", "Changes"), ("sql", "SQL"))
@@ -76,20 +77,31 @@ def table(names: Iterable[str], rows: Iterable[Html], caption: str = "") -> Html
     return tag("div", inside, class_="wide", tabindex=0, role="region", aria_label=caption or "Table")
 
 
-def bars(parts: Sequence[tuple[str, int]], total: int, key: str, name: str) -> Html:
-    """A bar for each part, as wide as its share; each leads to its pages."""
+def bars(parts: Sequence[tuple[str, int]], total: int, key: str, name: str, bad: frozenset[str] = frozenset()) -> Html:
+    """A bar for each part, as wide as its share; each leads to its pages. `bad`: those that are errors."""
     rows = []
     for label, count in parts:
         share = count / total if total else 0.0
-        bar = tag("meter", f"{share:.1%}", min=0, max=1, value=f"{share:.4f}", aria_label=f"{label}: {share:.1%}")
-        title = SENTENCES.get(label)
-        link = tag("a", label, href=at(name, "pages", **{key: label}), title=title)
-        rows.append(tag("tr", tag("th", link, scope="row"), tag("td", bar), tag("td", thousands(count))))
-    return tag("table", tag("tbody", rows), class_="bars")
+        link = tag("a", label, href=at(name, "pages", **{key: label}), title=SENTENCES.get(label))
+        shown = bar(share, "error" if label in bad else label if key == "state" else "")
+        rows.append(
+            tag(
+                "tr",
+                tag("th", link, scope="row"),
+                tag("td", shown, class_="drawn"),
+                tag("td", thousands(count), class_="number"),
+                tag("td", f"{share:.1%}", class_="number"),
+            )
+        )
+    return tag("table", tag("tbody", rows), class_="bars") if rows else tag("p", "None yet.")
 
 
 def site_link(name: str, site: str) -> Html:
     return tag("a", site, href=at(name, "site", name=site))
+
+
+def page_link(name: str, url: str) -> Html:
+    return tag("a", url, href=at(name, "page", url=url))
 
 
 def form(name: str, path: str, *fields: Child) -> Html:

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import json
 import struct
+from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import IntEnum
@@ -120,6 +121,30 @@ def read(path: Path, until: int | None = None) -> Iterator[Record]:
             yield from _records(path, raw, head)
         elif any(_marks_behind(raw, 0, None)):
             raise _damage(path, 0)
+
+
+def newest(path: Path, since: int, most: int) -> tuple[list[bytes], int]:
+    """The bodies of the last effects that are committed, at most so many, and the end of the last mark. Only what
+    follows `since`, the end of an earlier mark (0: the start of the file), is looked at, and of most records only the
+    header: 3 µs each. Empty, and `since`, if there is no mark yet."""
+    head = read_head(path)
+    if head is None:
+        return [], since
+    bodies, pending, end = deque[tuple[int, int]](maxlen=most), list[tuple[int, int]](), since
+    with disk.naming("read", path), viewed(path) as raw:
+        at = max(since, HEAD.size)
+        while at + RECORD.size <= len(raw):
+            length, kind, _ = RECORD.unpack(raw[at : at + RECORD.size])
+            start, at = at, at + RECORD.size + length
+            if at > len(raw) or kind not in (Kind.EFFECTS, Kind.MARK):
+                break
+            if kind == Kind.EFFECTS:
+                pending.append((start, at))
+            else:
+                bodies.extend(pending)
+                pending, end = [], at
+        found = [_record(raw, start, head.salt) for start, _ in bodies]
+    return [record[1] for record in found if record is not None], end
 
 
 def committed(path: Path) -> tuple[int, Mark] | None:

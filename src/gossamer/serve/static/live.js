@@ -1,22 +1,42 @@
 "use strict";
-// Keeps the figures of the overview up to date. Without it the page shows what it showed when it was loaded.
+// Keeps what changes of the overview up to date. Without it the page shows what it showed when it was loaded.
 (() => {
   const name = document.body.dataset.name;
   const places = new Map([...document.querySelectorAll("[data-live]")].map((each) => [each.dataset.live, each]));
-  if (!name || !places.has("state")) return;
-  const source = new EventSource(`/c/${encodeURIComponent(name)}/live`);
   const state = places.get("state");
-  source.onmessage = (event) => {
-    state.classList.remove("lost");
-    for (const [key, text] of Object.entries(JSON.parse(event.data))) {
-      const place = places.get(key);
-      if (!place || place.textContent === text) continue;
-      place.textContent = text;
-      place.classList.remove("changed");
-      void place.offsetWidth; // starts the animation again
-      place.classList.add("changed");
-    }
+  if (!name || !state) return;
+  const late = new Map(); // pieces that came while they were in use
+  const inUse = (place) => place.contains(document.activeElement) && document.activeElement !== document.body;
+
+  // A piece is HTML that the server made, with everything escaped that a page said.
+  const show = (key, html) => {
+    const place = places.get(key);
+    if (!place) return;
+    if (inUse(place)) return void late.set(key, html); // whoever is there with the keyboard keeps the place
+    late.delete(key);
+    if (place.innerHTML === html) return;
+    const scrolled = place.querySelector(".wide")?.scrollLeft;
+    place.innerHTML = html;
+    if (scrolled) place.querySelector(".wide").scrollLeft = scrolled;
+    if (place.tagName !== "DD") return;
+    place.classList.remove("changed");
+    void place.offsetWidth; // starts the animation again
+    place.classList.add("changed");
   };
-  source.onerror = () => state.classList.add("lost");
+
+  let source;
+  const listen = () => {
+    source = new EventSource(`/c/${encodeURIComponent(name)}/live`);
+    source.onmessage = (event) => {
+      state.classList.remove("lost");
+      for (const [key, html] of [...late, ...Object.entries(JSON.parse(event.data))]) show(key, html);
+    };
+    source.onerror = () => {
+      state.classList.add("lost");
+      if (source.readyState === EventSource.CLOSED) setTimeout(listen, 2000); // it answered with an error
+    };
+  };
+  listen();
   addEventListener("pagehide", () => source.close());
+  addEventListener("pageshow", (event) => event.persisted && listen());
 })();

@@ -2,17 +2,30 @@
 
 from __future__ import annotations
 
+import math
+import shutil
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Final
 
 import msgspec
 
+from gossamer.base.log import Level, level_of
+from gossamer.base.outcomes import Outcome
 from gossamer.base.units import human_size, human_time, thousands
 from gossamer.library.collection import Collection
 from gossamer.observe.crawl_status import read_crawl_status
+from gossamer.serve.charts import line, stack
 from gossamer.serve.html import Html, joined, tag
-from gossamer.serve.question import STATES, Question
-from gossamer.serve.shell import SENTENCES, bars, cells, shell, site_link, table
+from gossamer.serve.question import STATES, Question, clock, moment
+from gossamer.serve.recent import Recent, Request, stored_requests
+from gossamer.serve.seen import Point, Seen
+from gossamer.serve.shell import SENTENCES, bars, cells, page_link, shell, site_link, table
+
+OFTEN: Final = 0.9
+"""Seconds for which figures are kept: a crawl writes new ones each second."""
+ERRORS: Final = frozenset(outcome.word for outcome in Outcome if level_of(outcome) is Level.WARNING)
+"""Outcomes of requests that failed."""
 
 
 class Part(msgspec.Struct, frozen=True):
@@ -53,6 +66,24 @@ class Use(msgspec.Struct, frozen=True):
     connections: int
     memory: int | None
     bandwidth: dict[str, Any] | None
+    disk_free: int | None = None
+    """Bytes that are free where the collection is."""
+
+
+class Limits(msgspec.Struct, frozen=True):
+    """What is left of the pages and the seconds that the user asked for; null: no such limit."""
+
+    pages_left: int | None = None
+    seconds_left: float | None = None
+
+
+class Lately(msgspec.Struct, frozen=True):
+    """The last minutes."""
+
+    points: list[Point] = []
+    """As far as somebody looked: time, visits and bytes in a second, connections."""
+    requests: list[Request] = []
+    """The last requests for pages, the newest first."""
 
 
 class Overview(msgspec.Struct, frozen=True):
@@ -77,144 +108,233 @@ class Overview(msgspec.Struct, frozen=True):
     """V(I): time, value, stored pages."""
     freshness: float | None
     """Expected share of copies that are up to date."""
+    limits: Limits = Limits()
+    faults: list[str] = []
+    """What is wrong with the machine or the line at the moment."""
+    lately: Lately = Lately()
 
 
-def answer_of(name: str, web: Collection) -> Overview:
+def answer_of(name: str, web: Collection, seen: Seen | None = None) -> Overview:
+    """How the crawl stands now. With `seen`, also what was seen of it lately."""
+    if seen is None:
+        return _look(name, web)
+    return seen.once("overview", OFTEN, lambda: _look(name, web, seen))
+
+
+def _look(name: str, web: Collection, seen: Seen | None = None) -> Overview:
     found = read_crawl_status(web.folder).to_json()
     why: Mapping[str, Any] = found.get("why") or {}
     waiting = {reason: int(span["pages"]) for reason, span in (why.get("waiting") or {}).items()}
     left: Mapping[str, Any] = found.get("left") or {}
     habits = (found.get("parts") or {}).get("habits") or {}
+    rates: dict[str, float] = found.get("rates") or {}
+    running, time = bool(found["running"]), float(found.get("time") or 0.0)
+    connections = int(found.get("open") or 0)
+    if seen is not None and running and (not seen.lately or seen.lately[-1][0] < time):
+        seen.lately.append((time, rates.get("visits", 0.0), rates.get("bytes", 0.0), connections))
     return Overview(
         name=name,
-        running=bool(found["running"]),
+        running=running,
         ending=str(found.get("ending") or ""),
-        time=float(found.get("time") or 0.0),
+        time=time,
         counts=Counts(*(found[key] for key in Counts.__struct_fields__)),
         states=[Part(state, found[state]) for state in STATES],
         reasons={"waiting": waiting, "done": why.get("done") or {}, "excluded": why.get("excluded") or {}},
         outcomes=found["outcomes"],
         pace=Pace(
-            found.get("rates") or {},
+            rates,
             left.get("seconds"),
             str(left.get("why") or ""),
             found.get("longest") or [],
             found.get("awaited") or {},
         ),
-        use=Use(int(found.get("open") or 0), found.get("rss"), found.get("bandwidth")),
+        use=Use(connections, found.get("rss"), found.get("bandwidth"), _free(web)),
         value=[list(map(float, point)) for point in found.get("value") or []],
         freshness=habits.get("freshness"),
+        limits=Limits(found.get("pages_left"), found.get("seconds_left")),
+        faults=_faults(found),
+        lately=Lately() if seen is None else Lately(list(seen.lately), _requests(web, seen, running)),
     )
+
+
+def _free(web: Collection) -> int | None:
+    with suppress(OSError):
+        return shutil.disk_usage(web.folder).free
+    return None
+
+
+def _faults(found: Mapping[str, Any]) -> list[str]:
+    said = [f"Names are not looked up: {found['names_fault']}"] if found.get("names_fault") else []
+    if (until := (found.get("awaited") or {}).get("quiet_until")) and found["running"]:
+        said.append(f"Quiet hours: nothing is requested until {moment(until)}.")
+    said += [f"Watch {one['watch']} ({one['target']}) could not be told: {one['error']}" for one in _untold(found)]
+    return said
+
+
+def _untold(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    told: Sequence[Mapping[str, Any]] = found.get("untold") or ()
+    return told
+
+
+def _requests(web: Collection, seen: Seen, running: bool) -> list[Request]:
+    """Of a crawl that runs, from its journal; otherwise from the tables, once."""
+    if running:
+        recent = seen.once("recent", math.inf, lambda: Recent(web.folder))
+        return list(recent.look())
+    return seen.once("stored requests", 60.0, lambda: stored_requests(web))
 
 
 def figures(found: Overview) -> dict[str, tuple[str, str]]:
     """The figures of the overview by key: what each is, and its text."""
+    use, pace = found.use, found.pace
     return {
         "visits": ("visits", thousands(found.counts.visits)),
         "stored": ("pages stored", thousands(found.counts.stored)),
         "known": ("known pages", thousands(found.counts.known)),
         "sites": ("sites", thousands(found.counts.sites)),
         "bytes": ("received", human_size(found.counts.bytes)),
-        "rate": ("visits a second", f"{found.pace.rates.get('visits', 0.0):.1f}"),
-        "speed": ("bytes a second", human_size(int(found.pace.rates.get("bytes", 0)))),
-        "connections": ("connections", thousands(found.use.connections)),
-        "memory": ("memory", "–" if found.use.memory is None else human_size(found.use.memory)),
+        "rate": ("visits a second", f"{pace.rates.get('visits', 0.0):.1f}"),
+        "speed": ("a second", human_size(int(pace.rates.get("bytes", 0)))),
+        "granted": ("of the bandwidth granted", _granted(use.bandwidth)),
+        "connections": ("connections", thousands(use.connections)),
+        "errors": ("requests failed", _failed(found)),
         "slowed": ("sites slowed", thousands(found.counts.slowed)),
-        "left": (f"left, at least ({found.pace.left_why})" if found.pace.left_why else "left", _left(found)),
         "freshness": ("of the copies up to date", "–" if found.freshness is None else f"{found.freshness:.1%}"),
+        "memory": ("memory", "–" if use.memory is None else human_size(use.memory)),
+        "disk": ("free on the disk", "–" if use.disk_free is None else human_size(use.disk_free)),
+        "left": ("left, at least", "unknown" if pace.left is None else human_time(pace.left)),
     }
+
+
+def _granted(use: Mapping[str, Any] | None) -> str:
+    if not use or not use.get("granted"):
+        return "no limit"
+    return f"{use['used'] / use['granted']:.0%} of {human_size(use['granted'])}/s"
+
+
+def _failed(found: Overview) -> str:
+    count = sum(number for word, number in found.outcomes.items() if word in ERRORS)
+    return f"{thousands(count)} ({count / found.counts.visits:.1%})" if found.counts.visits else "0"
 
 
 def state_of(found: Overview) -> str:
     return "running" if found.running else f"not running: {found.ending}"
 
 
-def live(found: Overview) -> dict[str, str]:
-    """The texts of the overview that change, by their `data-live`."""
-    return {"state": state_of(found), **{key: text for key, (_, text) in figures(found).items()}}
+def fragments(found: Overview) -> dict[str, Html]:
+    """What changes while one looks, by its `data-live`. Each is a text or a piece of HTML."""
+    states = [(part.name, part.pages) for part in found.states]
+    outcomes = sorted(found.outcomes.items(), key=lambda one: -one[1])
+    return {
+        "state": joined(state_of(found)),
+        "why-left": joined(_why_left(found)),
+        "faults": joined([tag("p", fault) for fault in found.faults]),
+        **{key: joined(text) for key, (_, text) in figures(found).items()},
+        "charts": _charts(found),
+        "states": joined(
+            stack(states, found.counts.known, "Known pages"), bars(states, found.counts.known, "state", found.name)
+        ),
+        "outcomes": bars(outcomes, found.counts.visits, "outcome", found.name, ERRORS),
+        "requests": _last(found),
+        "reasons": _reasons(found.reasons),
+        "longest": _longest(found),
+    }
 
 
 def page_of(found: Overview) -> str:
-    tiles = [
-        tag("div", tag("dt", label), tag("dd", shown, data_live=key), class_="tile")
-        for key, (label, shown) in figures(found).items()
-    ]
+    said = fragments(found)
+
+    def live(key: str, name: str = "div", **more: str) -> Html:
+        return tag(name, said[key], data_live=key, **more)
+
+    tiles = [tag("div", tag("dt", label), live(key, "dd"), class_="tile") for key, (label, _) in figures(found).items()]
     return shell(
         "Overview",
-        tag("p", tag("span", state_of(found), data_live="state"), role="status", class_="state"),
+        tag("p", live("state", "span"), role="status", class_="state"),
+        live("faults", role="status", class_="faults"),
         tag("dl", *tiles, class_="tiles"),
-        tag("h2", "Known pages"),
-        bars([(part.name, part.pages) for part in found.states], found.counts.known, "state", found.name),
-        _value(found.value),
-        tag("h2", "Outcomes of requests"),
-        bars(sorted(found.outcomes.items(), key=lambda one: -one[1]), found.counts.visits, "outcome", found.name),
-        tag("h2", "Why pages wait or are excluded"),
-        _reasons(found.reasons),
-        tag("h2", "Sites that take longest"),
-        table(
-            ("site", "pages", "seconds each", "time"),
-            [
-                tag(
-                    "tr",
-                    cells(
-                        (
-                            site_link(found.name, one["site"]),
-                            thousands(one["pages"]),
-                            f"{one['each']:g}",
-                            human_time(one["seconds"]),
-                        )
-                    ),
-                )
-                for one in found.pace.longest
-            ],
+        live("why-left", "p", class_="small"),
+        live("charts", class_="charts"),
+        tag(
+            "div",
+            tag("section", tag("h2", "Known pages"), live("states")),
+            tag("section", tag("h2", "Outcomes of requests"), live("outcomes")),
+            class_="two",
         ),
+        tag("h2", "Last requests"),
+        live("requests"),
+        tag("h2", "Why pages wait or are excluded"),
+        live("reasons"),
+        tag("h2", "Sites that take longest"),
+        live("longest"),
         name=found.name,
         here="",
     )
 
 
-def _left(found: Overview) -> str:
-    return "unknown" if found.pace.left is None else human_time(found.pace.left)
+def _why_left(found: Overview) -> str:
+    limits = found.limits
+    left = [] if limits.pages_left is None else [f"{thousands(limits.pages_left)} pages of the limit are left"]
+    left += [] if limits.seconds_left is None else [f"{human_time(limits.seconds_left)} of the limit are left"]
+    return "; ".join(filter(None, (f"Time left: {found.pace.left_why}" if found.pace.left_why else "", *left)))
+
+
+def _charts(found: Overview) -> Html:
+    lately, rates = found.lately.points, found.pace.rates
+    drawn = [
+        line("visits a second", [(p[0], p[1]) for p in lately], f"{rates.get('visits', 0.0):.1f}"),
+        line("bytes a second", [(p[0], p[2]) for p in lately], human_size(int(rates.get("bytes", 0)))),
+        line("connections", [(p[0], p[3]) for p in lately], thousands(found.use.connections)),
+    ]
+    if len(found.value) > 1:
+        value = [(p[0], p[1]) for p in found.value]
+        drawn.insert(0, line("value of the index, V(I)", value, f"{value[-1][1]:,.4g}"))
+    return joined(drawn)
+
+
+def _last(found: Overview) -> Html:
+    rows = [
+        tag(
+            "tr",
+            tag("td", clock(one.time), class_="number"),
+            tag("td", one.outcome, title=SENTENCES.get(one.outcome), class_="error" if one.outcome in ERRORS else None),
+            cells((one.status,)),
+            tag("th", page_link(found.name, one.url), scope="row"),
+        )
+        for one in found.lately.requests
+    ]
+    return table(("time (UTC)", "outcome", "status", "page"), rows, "The newest first" if rows else "None yet")
+
+
+def _longest(found: Overview) -> Html:
+    rows = [
+        tag(
+            "tr",
+            tag("th", site_link(found.name, one["site"]), scope="row"),
+            cells((thousands(one["pages"]), f"{one['each']:g}", human_time(one["seconds"]))),
+        )
+        for one in found.pace.longest
+    ]
+    return table(("site", "pages", "seconds each", "time"), rows, "" if rows else "None")
 
 
 def _reasons(reasons: Mapping[str, Mapping[str, int]]) -> Html:
     rows = [
-        tag("tr", cells((state, reason, thousands(count), SENTENCES.get(reason, ""))))
+        tag(
+            "tr",
+            tag("th", f"{state}: {reason}", tag("div", SENTENCES.get(reason, ""), class_="small"), scope="row"),
+            cells((thousands(count),)),
+        )
         for state in ("waiting", "excluded")
         for reason, count in sorted(reasons.get(state, {}).items(), key=lambda one: -one[1])
     ]
-    return table(("state", "reason", "pages", "meaning"), rows) if rows else tag("p", "None.")
-
-
-def _value(points: Sequence[Sequence[float]]) -> Html | None:
-    """V(I) over time, as a line."""
-    if len(points) < 2:
-        return None
-    wide, high = 600.0, 120.0
-    first, last = points[0][0], points[-1][0]
-    most = max(point[1] for point in points) or 1.0
-    line = " ".join(
-        f"{wide * (p[0] - first) / max(1e-9, last - first):.1f},{high - high * p[1] / most:.1f}" for p in points
-    )
-    drawn = tag("polyline", points=line, fill="none", stroke="currentColor", stroke_width=2)
-    return joined(
-        tag("h2", "Value of the index, V(I)"),
-        tag(
-            "svg",
-            drawn,
-            viewBox=f"-2 -4 {wide + 4:g} {high + 8:g}",
-            role="img",
-            class_="value",
-            aria_label=f"From {points[0][1]:.4g} to {points[-1][1]:.4g} in {human_time(last - first)}",
-        ),
-        tag("p", f"{points[-1][1]:,.4g} after {human_time(last - first)}.", class_="small"),
-    )
+    return table(("reason", "pages"), rows) if rows else tag("p", "None.")
 
 
 QUESTION: Final = Question(
     "",
     "How the crawl stands.",
-    lambda a: answer_of(a.name, a.web),
+    lambda a: answer_of(a.name, a.web, a.seen),
     lambda a, found: page_of(found),
     kind=Overview,
 )
