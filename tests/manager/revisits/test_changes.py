@@ -12,22 +12,20 @@ from gossamer.manager.revisits.changes import (
     CLASSES,
     HABIT,
     MOST,
-    SHORTEST,
-    WIDTH,
+    NODES,
     Changes,
-    Lengths,
-    class_of,
+    node_of,
     observe,
 )
 
 DAY = 86_400.0
 
 
-def observed(intervals: list[tuple[float, bool]], pages: int = 1) -> tuple[Changes, Lengths]:
-    changes, lengths = Changes.none(pages), Lengths()
+def observed(intervals: list[tuple[float, bool]], pages: int = 1) -> Changes:
+    changes = Changes.none(pages)
     for seconds, changed in intervals:
-        observe(changes, lengths, np.arange(pages), np.full(pages, seconds), np.full(pages, changed))
-    return changes, lengths
+        observe(changes, np.arange(pages), np.full(pages, seconds), np.full(pages, changed))
+    return changes
 
 
 def test_a_page_takes_18_bytes() -> None:
@@ -35,17 +33,26 @@ def test_a_page_takes_18_bytes() -> None:
     assert sum(column.nbytes for column in changes) == 100 * BYTES == 1800
 
 
-@given(st.floats(0, 1e10))
-def test_every_interval_has_a_class_that_fits(seconds: float) -> None:
-    number = int(class_of(np.array([seconds]))[0])
+@given(st.floats(0, 1e10), st.integers(0, 2**64 - 1))
+def test_every_interval_counts_at_one_of_the_nearest_lengths(seconds: float, mixed: int) -> None:
+    number = int(node_of(np.array([seconds]), np.array([mixed], np.uint64))[0])
     assert 0 <= number < CLASSES
-    if SHORTEST <= seconds < SHORTEST * WIDTH**CLASSES:
-        assert SHORTEST * WIDTH**number <= seconds * (1 + 1e-9)
-        assert seconds < SHORTEST * WIDTH ** (number + 1) * (1 + 1e-9)
+    if number:
+        assert NODES[number - 1] <= seconds * (1 + 1e-9)
+    if number < CLASSES - 1:
+        assert seconds * (1 - 1e-9) <= NODES[number + 1]
+
+
+@given(st.floats(NODES[0], NODES[-1]))
+def test_the_lengths_of_changed_intervals_are_right_on_average(seconds: float) -> None:
+    pages = 4000
+    changes = Changes.none(pages)
+    observe(changes, np.arange(pages), np.full(pages, seconds), np.ones(pages, bool))
+    assert abs(changes.changed.sum(0) @ np.log(NODES) / pages - np.log(seconds)) < 0.05
 
 
 def test_an_interval_counts_as_what_it_is() -> None:
-    changes, _ = observed([(DAY, False), (DAY, True), (2 * DAY, False), (DAY, True)])
+    changes = observed([(DAY, False), (DAY, True), (2 * DAY, False), (DAY, True)])
     assert 2.99 * DAY < changes.unchanged[0] <= 3 * DAY
     assert changes.changed[0].sum() == 2
     assert changes.visits[0] == 4
@@ -53,11 +60,11 @@ def test_an_interval_counts_as_what_it_is() -> None:
 
 @given(st.lists(st.tuples(st.floats(1, 10 * DAY), st.booleans()), max_size=20), st.integers(1, 3))
 def test_counts_never_wrap_around(intervals: list[tuple[float, bool]], pages: int) -> None:
-    changes, lengths = Changes.none(pages), Lengths()
+    changes = Changes.none(pages)
     changes.changed[:], changes.visits[:] = MOST - 2, 250
     for seconds, changed in intervals:
         before = changes.changed.copy()
-        observe(changes, lengths, np.arange(pages), np.full(pages, seconds), np.full(pages, changed))
+        observe(changes, np.arange(pages), np.full(pages, seconds), np.full(pages, changed))
         grown = changes.changed.astype(int) - before
         assert grown.max() <= 1
         assert grown.min() >= -2  # a few days fade hardly anything
@@ -68,7 +75,7 @@ def faded(intervals: F64, changed: Bools) -> Changes:
     pages = len(intervals)
     changes = Changes.none(pages)
     changes.changed[:, 4] = 100
-    observe(changes, Lengths(), np.arange(pages), intervals, changed)
+    observe(changes, np.arange(pages), intervals, changed)
     return changes
 
 
@@ -86,9 +93,3 @@ def test_fading_is_the_same_in_a_replay() -> None:
     first, second = faded(intervals, intervals > DAY), faded(intervals, intervals > DAY)
     assert (first.changed == second.changed).all()
     assert len(np.unique(first.changed[:, 4])) > 10
-
-
-def test_the_mean_length_of_a_class_is_that_of_its_intervals() -> None:
-    _, lengths = observed([(1.3 * DAY, True)] * 200)
-    number = int(class_of(np.array([1.3 * DAY]))[0])
-    assert abs(lengths.seconds[number] / (1.3 * DAY) - 1) < 0.01

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.manager.revisits.changes import CLASSES, Changes, Lengths, observe
+from gossamer.manager.revisits.changes import CLASSES, Changes, observe
 from gossamer.manager.revisits.rates import (
     CODES,
     FASTEST,
@@ -54,31 +54,31 @@ def test_the_corrected_estimator_is_nearly_unbiased(true: float) -> None:
     assert abs(corrected(tens, changes, tens.astype(float)).mean() / true - 1) < 0.05
 
 
-def drawn(rates: np.ndarray[tuple[int], np.dtype[np.float64]], visits: int, seed: int) -> tuple[Changes, Lengths]:
+def drawn(rates: np.ndarray[tuple[int], np.dtype[np.float64]], visits: int, seed: int) -> Changes:
     """Observations of pages with these rates, at uneven intervals of half a day to fifty days."""
     random = np.random.default_rng(seed)
-    changes, lengths, pages = Changes.none(len(rates)), Lengths(), np.arange(len(rates))
+    changes, pages = Changes.none(len(rates)), np.arange(len(rates))
     for _ in range(visits):
         seconds = DAY * 10 ** random.uniform(-0.3, 1.7, len(rates))
-        observe(changes, lengths, pages, seconds, random.random(len(rates)) < -np.expm1(-rates * seconds))
-    return changes, lengths
+        observe(changes, pages, seconds, random.random(len(rates)) < -np.expm1(-rates * seconds))
+    return changes
 
 
 @pytest.mark.parametrize("days", [3.0, 10.0, 30.0])
 def test_uneven_intervals_give_the_rate(days: float) -> None:
-    changes, lengths = drawn(np.full(2000, 1 / (days * DAY)), 20, 1)
-    logs = np.log(likelihood(changes, lengths) * days * DAY)
+    changes = drawn(np.full(2000, 1 / (days * DAY)), 20, 1)
+    logs = np.log(likelihood(changes) * days * DAY)
     assert abs(float(np.median(logs))) < 0.1
-    assert abs(float(believe(changes, lengths, Prior.of(10 * DAY)).mean.mean()) + np.log(days * DAY)) < 0.15
+    assert abs(float(believe(changes, Prior.of(10 * DAY)).mean.mean()) + np.log(days * DAY)) < 0.15
 
 
 def test_the_fitted_prior_is_that_of_the_pages() -> None:
     random = np.random.default_rng(2)
     rates = np.exp(1.2 * random.standard_normal(3000)) / (20 * DAY)
-    changes, lengths = drawn(rates, 12, 3)
+    changes = drawn(rates, 12, 3)
     prior = Prior.of(200 * DAY)
     for _ in range(8):
-        prior = fit(changes, lengths, prior)
+        prior = fit(changes, prior)
     mean, variance = prior.moments
     assert abs(mean + np.log(20 * DAY)) < 0.2
     assert abs(np.sqrt(variance) - 1.2) < 0.25
@@ -86,7 +86,7 @@ def test_the_fitted_prior_is_that_of_the_pages() -> None:
 
 
 def test_a_page_without_observations_has_the_prior() -> None:
-    belief = believe(Changes.none(1), Lengths(), PRIOR)
+    belief = believe(Changes.none(1), PRIOR)
     mean, variance = PRIOR.moments
     assert belief.mean[0] == pytest.approx(mean, abs=1e-3)
     assert belief.spread[0] == pytest.approx(np.sqrt(variance), rel=1e-3)
@@ -102,26 +102,26 @@ def test_a_coded_belief_is_close_to_the_belief(mean: float, spread: float) -> No
 
 
 def believed(seen: list[tuple[float, bool]]) -> Belief:
-    changes, _ = observed(seen)
-    return believe(changes, Lengths(), PRIOR)
+    changes = observed(seen)
+    return believe(changes, PRIOR)
 
 
 @given(intervals, st.integers(0, CLASSES - 1))
 def test_a_change_never_lowers_the_believed_rate(seen: list[tuple[float, bool]], length: int) -> None:
-    changes, _ = observed(seen)
-    before = believe(changes, Lengths(), PRIOR).mean[0]
+    changes = observed(seen)
+    before = believe(changes, PRIOR).mean[0]
     changes.changed[0, length] += 1
-    assert believe(changes, Lengths(), PRIOR).mean[0] >= before - 1e-4
+    assert believe(changes, PRIOR).mean[0] >= before - 1e-4
 
 
 @given(intervals, st.floats(0.05 * DAY, 60 * DAY))
 def test_an_interval_without_change_never_raises_the_believed_rate(
     seen: list[tuple[float, bool]], seconds: float
 ) -> None:
-    changes, _ = observed(seen)
-    before = believe(changes, Lengths(), PRIOR).mean[0]
+    changes = observed(seen)
+    before = believe(changes, PRIOR).mean[0]
     changes.unchanged[0] += seconds
-    assert believe(changes, Lengths(), PRIOR).mean[0] <= before + 1e-4
+    assert believe(changes, PRIOR).mean[0] <= before + 1e-4
 
 
 @given(intervals)

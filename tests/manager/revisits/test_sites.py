@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.manager.revisits.changes import Changes, Lengths, observe
+from gossamer.manager.revisits.changes import Changes, observe
 from gossamer.manager.revisits.rates import STEP, WIDTHS, Belief, Homes, Prior, believe, fit
 from gossamer.manager.revisits.sites import Sites
 
@@ -16,15 +16,15 @@ DAY = 86_400.0
 
 def learned(rates: np.ndarray, site: np.ndarray, visits: int, rounds: int = 8) -> tuple[Sites, Prior]:
     """What is found of pages with these rates that are visited every ten days."""
-    random, changes, lengths = np.random.default_rng(1), Changes.none(len(rates)), Lengths()
+    random, changes = np.random.default_rng(1), Changes.none(len(rates))
     pages, interval = np.arange(len(rates)), np.full(len(rates), 10 * DAY)
     for _ in range(visits):
-        observe(changes, lengths, pages, interval, random.random(len(rates)) < -np.expm1(-rates * interval))
+        observe(changes, pages, interval, random.random(len(rates)) < -np.expm1(-rates * interval))
     sites, prior = Sites.none(int(site.max()) + 1), Prior.of(30 * DAY)
     for _ in range(rounds):
         homes = sites.homes(site, prior)
-        prior = fit(changes, lengths, prior, 3, homes)
-        sites.gather(site, believe(changes, lengths, prior, homes), prior)
+        prior = fit(changes, prior, 3, homes)
+        sites.gather(site, believe(changes, prior, homes), prior)
         prior = sites.settle(prior)
     return sites, prior
 
@@ -83,7 +83,7 @@ def test_more_pages_say_more_of_a_site(one: int, other: int) -> None:
 def test_a_shifted_prior_shifts_the_belief() -> None:
     changes, prior = Changes.none(3), Prior.of(30 * DAY)
     homes = Homes(np.array([-8, 0, 8]), np.zeros(3, np.int64))
-    found = believe(changes, Lengths(), prior, homes)
+    found = believe(changes, prior, homes)
     assert np.diff(found.mean) == pytest.approx(8 * STEP, rel=0.05)
-    vague = believe(changes, Lengths(), prior, Homes(np.zeros(3, np.int64), np.array([0, 4, 6])))
+    vague = believe(changes, prior, Homes(np.zeros(3, np.int64), np.array([0, 4, 6])))
     assert vague.spread == pytest.approx(np.sqrt(found.spread[1] ** 2 + WIDTHS[[0, 4, 6]] ** 2), rel=0.1)

@@ -9,7 +9,7 @@ import numpy as np
 from gossamer.base.arrays import F64, I64, Bools
 from gossamer.laboratory.freshness.worlds import World
 from gossamer.manager.revisits.bursts import FIRST, OTHER, SAME, Bursts
-from gossamer.manager.revisits.changes import Changes, Lengths, observe
+from gossamer.manager.revisits.changes import Changes, observe
 from gossamer.manager.revisits.habits import FIRST_FIT, next_fit
 from gossamer.manager.revisits.rates import Belief, Homes, Prior, believe, fit
 from gossamer.manager.revisits.sites import Sites
@@ -22,7 +22,7 @@ class Learner:
     def __init__(self, world: World, period: float, rates: F64 | None, random: np.random.Generator) -> None:
         pages = world.pages
         self._rates, self._random = rates, random
-        self._changes, self._lengths, self.prior = Changes.none(pages), Lengths(), Prior.of(period)
+        self._changes, self.prior = Changes.none(pages), Prior.of(period)
         self._site = np.zeros(pages, np.int64) if world.site is None else world.site
         self._sites = Sites.none(int(self._site.max()) + 1)
         self._belief = self._believed(slice(None))
@@ -33,7 +33,7 @@ class Learner:
         if self._rates is not None:
             rates = self._rates[part]
             return Belief(np.log(rates).astype(np.float32), np.zeros(len(rates), np.float32))
-        return believe(self._changes.of(part), self._lengths, self.prior, self._homes(part))
+        return believe(self._changes.of(part), self.prior, self._homes(part))
 
     def _homes(self, part: slice | I64) -> Homes:
         return self._sites.homes(self._site[part], self.prior)
@@ -54,7 +54,7 @@ class Learner:
         if at_once:
             self.bursts.learn(self._last[pages], self.belief(pages, ages), ages, predicted, changed)
         self._last[pages] = np.where(changed, OTHER, SAME)
-        observe(self._changes, self._lengths, pages, ages, changed)
+        observe(self._changes, pages, ages, changed)
         if at_once:
             self._belief.mean[pages], self._belief.spread[pages] = self._believed(pages)
         self._observed += len(pages)
@@ -66,7 +66,7 @@ class Learner:
         seen = np.flatnonzero(self._changes.visits)
         if len(seen):
             some = self._random.permutation(seen)[:FITTED]
-            self.prior = fit(self._changes.of(some), self._lengths, self.prior, homes=self._homes(some))
+            self.prior = fit(self._changes.of(some), self.prior, homes=self._homes(some))
             self._sites.gather(self._site[seen], self._believed(seen), self.prior)
             self.prior = self._sites.settle(self.prior)
             self._belief = self._believed(slice(None))

@@ -7,12 +7,10 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import F64
-from gossamer.manager.revisits.changes import CLASSES
 from gossamer.manager.revisits.rates import Prior
 
 PRIOR: Final = slice(0, 128)
 """Shares of the prior; all 0 before anything was learned."""
-LOGS, COUNTS = slice(128, 128 + CLASSES), slice(144, 144 + CLASSES)
 TOLD, CHANGED = slice(160, 170), slice(170, 180)
 """Observations by tenth of the predicted probability of a change, and how many of these had changed."""
 FOUND: Final = slice(180, 184)

@@ -34,20 +34,18 @@ from gossamer.collection.image import Image, Parts
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Declared, Desk, Part
 from gossamer.manager.revisits.bursts import FIRST, OTHER, SAME, Bursts
-from gossamer.manager.revisits.changes import CLASSES, Changes, Lengths, observe
+from gossamer.manager.revisits.changes import CLASSES, Changes, observe
 from gossamer.manager.revisits.common import (
     AGAIN,
     APART,
     BEGUN,
     CHANGED,
-    COUNTS,
     CURSOR,
     FOUND,
     GATHERING,
     LASTS_LOGS,
     LASTS_WEIGHTS,
     LEFT,
-    LOGS,
     NEXT_FIT,
     NOT_MODIFIED,
     OBSERVED,
@@ -83,7 +81,7 @@ class Habits(Part):
     columns: ClassVar[Declared] = {
         "page": {
             "unchanged": "<f4",  # seconds in which visits found no change
-            "changed": f"V{CLASSES}",  # intervals with a change, by their length: one byte for each class
+            "changed": f"V{CLASSES}",  # intervals with a change, by their length: one byte for each of its nodes
             "compared": "u1",  # comparisons with the version before, 255 at most
             "belief": "<u2",  # what is believed of its rate (`rates.encode`); 0: that of the prior
         },
@@ -110,10 +108,11 @@ class Habits(Part):
         return {"habits": self._common}
 
     def meta(self) -> dict[str, Any]:
-        return {"adapts": self._adapts}
+        return {"adapts": self._adapts, "nodes": CLASSES}
 
     def fits(self, image: Image) -> bool:
-        return super().fits(image) and image.meta.get("adapts") == self._adapts
+        meta = image.meta  # images of earlier versions count by other lengths
+        return super().fits(image) and all(meta.get(key) == value for key, value in self.meta().items())
 
     def load(self, image: Image) -> None:
         image.into("habits", self._common)
@@ -121,9 +120,6 @@ class Habits(Part):
     @property
     def prior(self) -> Prior:
         return prior_of(self._common, self._period)
-
-    def _lengths(self) -> Lengths:
-        return Lengths(self._common[LOGS], self._common[COUNTS])
 
     # --- learning -----------------------------------------------------------------------------------------------
 
@@ -161,7 +157,7 @@ class Habits(Part):
         tenth = np.minimum((10 * told).astype(np.int64), 9)
         common[TOLD] += np.bincount(tenth, minlength=10)
         common[CHANGED] += np.bincount(tenth, changed, minlength=10)
-        observe(self.changes, self._lengths(), pages, seconds, changed)
+        observe(self.changes, pages, seconds, changed)
         common[OBSERVED] += len(pages)
         if self._adapts:
             codes[pages] = self._adapted(codes[pages], changed)
@@ -185,7 +181,7 @@ class Habits(Part):
 
     def _believed(self, pages: I64) -> Belief:
         homes = self._sites.homes(self._site_of(pages), self.prior)
-        return believe(self.changes.of(pages), self._lengths(), self.prior, homes)
+        return believe(self.changes.of(pages), self.prior, homes)
 
     def _last(self, pages: I64) -> Array:
         """What the last visit found (`bursts`)."""
@@ -210,7 +206,7 @@ class Habits(Part):
         seen = np.flatnonzero(self._page.compared[: self._page.count])
         some = seen[:: max(1, len(seen) // FITTED)]
         homes = self._sites.homes(self._site_of(some), self.prior)
-        self._keep(fit(self.changes.of(some), self._lengths(), self.prior, _ROUNDS, homes))
+        self._keep(fit(self.changes.of(some), self.prior, _ROUNDS, homes))
         common[NEXT_FIT] = next_fit(common[OBSERVED])
         common[GATHERING] = common[LEFT] = self._page.count
         self._sites.weight[: self._columns.site.count] = self._sites.total[: self._columns.site.count] = 0

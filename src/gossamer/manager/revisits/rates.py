@@ -29,7 +29,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gossamer.base.arrays import F32, F64, I64, U16, Array, Bools
-from gossamer.manager.revisits.changes import HABIT, Changes, Lengths
+from gossamer.manager.revisits.changes import HABIT, NODES, Changes
 
 SLOWEST, FASTEST = 1 / (60 * 365 * 86_400.0), 1 / 60.0
 """Changes per second: a page that changes less often than every sixty years, or more often than every minute, is taken
@@ -37,6 +37,8 @@ for one that does just that."""
 _POINTS: Final = 128
 _LOGS: Final = np.linspace(np.log(SLOWEST), np.log(FASTEST), _POINTS)
 _RATES: Final = np.exp(_LOGS)
+_OF_NODES: Final = np.log(-np.expm1(-np.outer(NODES, _RATES)))
+"""Logarithms of the probabilities of a change, by length of the interval and rate."""
 _AT_ONCE: Final = 16_384
 """Pages whose likelihoods are held at a time: 16 MB."""
 _SMOOTH: Final = np.exp(-0.5 * (np.arange(-6, 7) / 2) ** 2) / np.exp(-0.5 * (np.arange(-6, 7) / 2) ** 2).sum()
@@ -175,11 +177,11 @@ def corrected(count: Array, changes: Array, seconds: Array) -> F64:
     return -np.log((n - x + 0.5) / (n + 0.5)) * n / s
 
 
-def likelihood(changes: Changes, lengths: Lengths) -> F64:
+def likelihood(changes: Changes) -> F64:
     """The most likely rate: the root of  sum over changed intervals of I / (exp(rate I) - 1) = time without change.
     Where all intervals are of one kind there is no root: one imagined interval of half a day of either kind is added
     (LambdaLearnAndCrawl adds them everywhere, which raises the rates of pages with few visits by a tenth)."""
-    known, of = changes.changed.astype(np.float64), lengths.seconds
+    known, of = changes.changed.astype(np.float64), NODES
     low, high = np.full(len(known), np.log(SLOWEST)), np.full(len(known), np.log(FASTEST))
     half = 43_200.0
     one_kind = (known.sum(1) == 0) | (changes.unchanged == 0)
@@ -194,18 +196,18 @@ def likelihood(changes: Changes, lengths: Lengths) -> F64:
     return found
 
 
-def believe(changes: Changes, lengths: Lengths, prior: Prior, homes: Homes | None = None) -> Belief:
+def believe(changes: Changes, prior: Prior, homes: Homes | None = None) -> Belief:
     """The belief about each page: mean and spread of `_posteriors`."""
     pages = len(changes.unchanged)
     mean, spread = np.empty(pages, np.float32), np.empty(pages, np.float32)
-    for part, found in _posteriors(changes, lengths, prior, homes):
+    for part, found in _posteriors(changes, prior, homes):
         first, second = found @ _LOGS, found @ (_LOGS * _LOGS)
         mean[part] = first
         spread[part] = np.sqrt(np.maximum(second - first * first, 1e-4))
     return Belief(mean, spread)
 
 
-def fit(changes: Changes, lengths: Lengths, prior: Prior, rounds: int = 6, homes: Homes | None = None) -> Prior:
+def fit(changes: Changes, prior: Prior, rounds: int = 6, homes: Homes | None = None) -> Prior:
     """The prior that explains the observations of these pages better, by expectation and maximisation, made smooth.
     Called again and again with what was found before, it converges; a few thousand pages are enough. Pages of sites
     whose place is vague do not count, if there are enough others: they would have it that pages of a site differ as
@@ -215,7 +217,7 @@ def fit(changes: Changes, lengths: Lengths, prior: Prior, rounds: int = 6, homes
         changes, homes = changes.of(some), Homes(homes.shift[some], homes.width[some])
     for _ in range(rounds):
         total = np.zeros(_POINTS)
-        for part, found in _posteriors(changes, lengths, prior, homes):
+        for part, found in _posteriors(changes, prior, homes):
             total += found.sum(0) if homes is None else _aligned(found, homes.shift[part])
         smooth = np.convolve(np.pad(total / len(changes.unchanged), len(_SMOOTH) // 2, "edge"), _SMOOTH, "valid")
         smooth = np.maximum(smooth, 1e-6)
@@ -229,12 +231,12 @@ def _aligned(found: F64, shift: I64) -> F64:
     return np.asarray(np.bincount(places.ravel(), found.ravel(), _POINTS), np.float64)
 
 
-def _posteriors(changes: Changes, lengths: Lengths, prior: Prior, homes: Homes | None) -> Iterator[tuple[slice, F64]]:
+def _posteriors(changes: Changes, prior: Prior, homes: Homes | None) -> Iterator[tuple[slice, F64]]:
     """The probability of each rate of the grid for each page, some thousand pages at a time: prior times likelihood."""
-    of_class, of_prior = np.log(-np.expm1(-np.outer(lengths.seconds, _RATES))), _log_priors(prior)
+    of_prior = _log_priors(prior)
     for at in range(0, len(changes.unchanged), _AT_ONCE):
         part = slice(at, at + _AT_ONCE)
-        found = changes.changed[part].astype(np.float64) @ of_class
+        found = changes.changed[part].astype(np.float64) @ _OF_NODES
         found += of_prior[0, _POINTS] if homes is None else of_prior[homes.width[part], _POINTS - homes.shift[part]]
         found -= changes.unchanged[part, None].astype(np.float64) * _RATES
         found -= found.max(1, keepdims=True)
