@@ -363,6 +363,7 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         ["DIR/crawl", "--against", WORST],
         ["DIR/crawl", "--by-country", WORST],
     ],
+    "plugins": [["DIR/crawl"], ["DIR/crawl", "--json"], [WORST], [WORST, "--confirm"]],
     "cite": [["DIR/crawl"], ["DIR/crawl", "--json"], [WORST]],
     "audit": [
         ["DIR/crawl", "--out", "DIR/audit"],

@@ -212,6 +212,7 @@ def with_values(command: str, site: str) -> str:
         " ...": "",
         "graph make|show|sample|convert|export": "graph show DIR",
         "GRAPH|DIR": "DIR",
+        "[DIR|FILE]": "DIR",
         "URL|SITE --reason TEXT": "URL --dry-run",  # the commands that follow need what it would remove
         "[--json]": "--json",
         "DIR|URL [--ci]": "DIR",

@@ -11,7 +11,7 @@ from gossamer.cli.command import argument, command, flag
 
 
 @command
-@argument("targets", "[DIR|FILE]…", "Collections, to list what they name; files of plug-ins, to confirm.", nargs=-1)
+@argument("targets", "[DIR|FILE] ...", "Collections, to list what they name; files of plug-ins, to confirm.", nargs=-1)
 @flag("--confirm", help="Confirm the files, or those that the collections name, as they are now: crawls may run them.")
 @flag("--withdraw", help="Take the confirmation of these files back.")
 @flag("--json", "as_json", help="Print one JSON object.")
