@@ -139,6 +139,22 @@ def test_figures_are_live_and_come_back_after_the_server_was_killed(
         page.close()
 
 
+def test_the_frontier_says_what_comes_next(crawling: gossamer.Crawl, served: str, browser: Browser) -> None:
+    found = httpx2.get(f"{served}/api/v1/collections/crawl/frontier", timeout=COMMAND).json()
+    assert found["running"]
+    assert found["plan"]["left"] > 0
+    times = [each["time"] for each in found["next"]]
+    assert times == sorted(times)
+    known = {url for (url,) in crawling.collection.sql("select url from pages")}
+    assert {each["url"] for each in found["next"]} <= known
+    page = browser.page(f"{served}/c/crawl/frontier", 375)
+    first = "document.querySelector('[data-live=next] tbody a').textContent"
+    before = page.run(first)
+    until(lambda: page.run(first) != before)
+    clean(page, served)
+    page.close()
+
+
 def test_one_goes_from_page_to_page_and_asks_in_sql(served: str, place: Path, browser: Browser) -> None:
     page = browser.page(f"{served}/")
 

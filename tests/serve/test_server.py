@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
+from xml.etree import ElementTree
 
 import msgspec
 import pytest
@@ -18,12 +19,13 @@ from starlette.testclient import TestClient
 import gossamer
 from gossamer.base.errors import UsageError
 from gossamer.cli import app
+from gossamer.collection import watches
 from gossamer.serve import question as asking
 from gossamer.serve import run, safe
-from gossamer.serve.document import document
+from gossamer.serve.document import address, document
 from gossamer.serve.question import Question
 from gossamer.serve.replies import API
-from gossamer.serve.routes import ORDERS, QUESTIONS
+from gossamer.serve.routes import FILES, ORDERS, QUESTIONS
 from gossamer.serve.safe import Token
 from gossamer.serve.server import Server
 from gossamer.serve.subjects import sites, sql
@@ -62,7 +64,7 @@ def page_of(web: gossamer.Collection) -> str:
 def choices(question: Question, web: gossamer.Collection) -> dict[str, str]:
     url = page_of(web)
     known = {"url": url, "name": url.split("/")[2], "query": "select 1 as one"}
-    return {key: known[key] for key, _ in question.accepts if key in known}
+    return {given[0]: known[given[0]] for given in question.accepts if given[0] in known}
 
 
 @pytest.mark.parametrize("question", QUESTIONS, ids=lambda q: q.path or "overview")
@@ -136,6 +138,119 @@ def test_pages_are_found_by_url_state_and_outcome(web: gossamer.Collection, brow
     assert (row["url"], row["outcome"]) == (url, "ok")
 
 
+def test_sites_show_what_waits_and_how_they_stand(web: gossamer.Collection, browser: TestClient) -> None:
+    rows = browser.get(f"{API}/collections/crawl/sites", params={"rows": 1000, "sort": "queue"}).json()["rows"]
+    pending = dict(
+        iter(web.sql("select name, count(*) filter (state = 'pending') from pages join sites using (site) group by 1"))
+    )
+    assert {row["name"]: row["queue"] for row in rows} == pending
+    queues = [row["queue"] for row in rows]
+    assert queues == sorted(queues, reverse=True)
+    for row in rows:
+        explained: Any = web.explain(row["name"])
+        state = explained["standing"]["clock"]
+        assert row["wait"] == pytest.approx(state["wait"] * state["factor"])
+        assert (row["state"] == "waiting") == (row["aside"] is not None)
+    quiet = {row["name"] for row in rows if row["queue"] == 0}
+    for chosen, names in (("quiet", quiet), ("failing", {row["name"] for row in rows if row["errors"]})):
+        found = browser.get(f"{API}/collections/crawl/sites", params={"rows": 1000, "state": chosen}).json()["rows"]
+        assert {row["name"] for row in found} == names
+
+
+def test_links_of_a_page_are_those_of_the_table(web: gossamer.Collection, browser: TestClient) -> None:
+    linked = "select target from links group by 1 order by count(distinct source) desc limit 1"
+    url = web.sql(f"select url from pages where page = ({linked})").value()
+    for way, own, other in (("in", "target", "source"), ("out", "source", "target")):
+        found: list[tuple[str, str]] = []
+        after: int | None = -1
+        while after is not None:
+            asked = {"url": url, "way": way, "rows": 3, "after": after}
+            page = browser.get(f"{API}/collections/crawl/links", params=asked).json()
+            found += [(row["url"], row["state"]) for row in page["rows"]]
+            after = page["next"]
+        rows = web.sql(
+            f"select distinct o.page, o.url, o.state from links l join pages o on o.page = l.{other}"
+            f" join pages p on p.page = l.{own} where p.url = ? order by 1",
+            url,
+        )
+        assert found == [tuple(row[1:]) for row in rows]
+        assert page["total"] == len(found)
+    assert browser.get(f"{API}/collections/crawl/links", params={"url": "https://nowhere.example/"}).status_code == 404
+
+
+def test_the_content_of_a_page_is_that_of_the_archive(web: gossamer.Collection, browser: TestClient) -> None:
+    url = page_of(web)
+    found = browser.get(f"{API}/collections/crawl/content", params={"url": url}).json()
+    page = web[url]
+    for key in ("url", "title", "text", "html", "mime", "charset", "language", "status", "outcome"):
+        assert found[key] == getattr(page, key), key
+
+
+def test_the_frontier_of_a_stopped_crawl_is_what_its_last_plan_had_left(
+    web: gossamer.Collection, browser: TestClient
+) -> None:
+    found = browser.get(f"{API}/collections/crawl/frontier").json()
+    assert not found["running"]
+    pending = {url for (url,) in web.sql("select url from pages where state = 'pending'")}
+    assert found["next"]
+    assert all(each["url"] in pending and each["time"] is None for each in found["next"])
+    depths = "select depth::varchar, count(*) from visits join pages using (page) where ask = 'page' group by 1"
+    assert {row["name"]: row["visits"] for row in found["by_depth"]} == dict(iter(web.sql(depths)))
+    sites_ = dict(iter(web.sql("select name, visits from sites where visits > 0")))
+    assert all(row["visits"] == sites_[row["name"]] for row in found["by_site"])
+
+
+def test_plots_of_the_report_are_shown_and_no_other_file(web: gossamer.Collection, browser: TestClient) -> None:
+    report = web.folder.resolve().with_name("crawl-report")
+    report.mkdir()
+    (report / "report.json").write_text("{}")
+    (report / "depth.svg").write_text("<svg xmlns='http://www.w3.org/2000/svg'/>")
+    (report / "secret.svg").symlink_to(web.folder / "crawl.toml")
+    found = browser.get(f"{API}/collections/crawl/frontier").json()
+    assert found["plots"] == ["depth"]
+    drawn = browser.get("/c/crawl/plot", params={"name": "depth"})
+    assert drawn.headers["content-type"] == "image/svg+xml"
+    assert drawn.headers["content-security-policy"].startswith("sandbox; default-src 'none'")
+    assert 'src="/c/crawl/plot?name=depth"' in browser.get("/c/crawl/frontier").text
+    for name in ("secret", "../crawl/crawl", "report", "/etc/passwd", "depth.svg"):
+        assert browser.get("/c/crawl/plot", params={"name": name}).status_code == 400, name
+
+
+def test_the_feed_has_the_changes(web: gossamer.Collection, browser: TestClient) -> None:
+    told = browser.get(f"{API}/collections/crawl/changes", params={"rows": 1000}).json()
+    events = web.changes(most=1000)
+    assert [(row["kind"], row["url"]) for row in told["rows"]] == [(e.kind, e.url) for e in events]
+    found: list[str] = []
+    after: str | None = ""
+    while after is not None:
+        page = browser.get(f"{API}/collections/crawl/changes", params={"rows": 25, "after": after}).json()
+        found += [row["url"] for row in page["rows"]]
+        after = page["next"]
+    assert found == [event.url for event in events]
+    feed = browser.get("/c/crawl/feed", params={"rows": 1000})
+    assert feed.headers["content-type"].startswith("application/atom+xml")
+    links = ElementTree.fromstring(feed.text).findall(".//{http://www.w3.org/2005/Atom}entry/{*}link")
+    assert [link.get("href") for link in links] == found
+    assert 'rel="alternate" type="application/atom+xml"' in browser.get("/c/crawl/changes").text
+
+
+def test_a_watch_is_a_feed_and_keeps_its_secrets(web: gossamer.Collection, browser: TestClient) -> None:
+    site = page_of(web).split("/")[2]
+    hook, program = "https://user:word@hooks.example/path-that-is-secret", ("/usr/bin/env", "secret-argument")
+    added = watches.add(web.folder, watches.Watch(0, site, hook, program, secret="secret-key", added=1.0))
+    shown = browser.get("/c/crawl/watches").text + browser.get(f"{API}/collections/crawl/watches").text
+    assert "https://hooks.example/…" in shown
+    assert '"env"' in shown
+    for secret in ("secret-key", "path-that-is-secret", "secret-argument", "user:word"):
+        assert secret not in shown
+    rows = browser.get(f"{API}/collections/crawl/changes", params={"watch": added.number, "rows": 1000}).json()["rows"]
+    assert {row["url"] for row in rows} == {event.url for event in web.changes(site=site, most=1000)}
+    assert rows
+    assert browser.get("/c/crawl/feed", params={"watch": 99}).status_code == 400
+    for order in ORDERS:
+        assert not {"command", "webhook"} & {field[0] for field in order.accepts}, "no order names a program or a hook"
+
+
 def test_a_stored_copy_is_shown_where_nothing_of_it_runs(web: gossamer.Collection, browser: TestClient) -> None:
     url = page_of(web)
     shown = browser.get("/c/crawl/page", params={"url": url}).text
@@ -165,10 +280,8 @@ def test_metrics_are_what_prometheus_reads(web: gossamer.Collection, browser: Te
 def test_the_document_of_the_api_describes_every_route(browser: TestClient) -> None:
     said = browser.get(f"{API}/openapi.json").json()
     assert said == json.loads(json.dumps(document()))
-    paths = {f"{API}/collections/{{name}}{'/' if q.path else ''}{q.path}" for q in QUESTIONS}
-    assert set(said["paths"]) == paths | {
-        f"{API}/collections/{{name}}/{name}" for name in (order.path for order in ORDERS)
-    }
+    paths = [*(q.path for q in QUESTIONS), *(file.path for file in FILES), *(order.path for order in ORDERS)]
+    assert set(said["paths"]) == {address(path) for path in paths} | {f"{API}/collections"}
     assert {"Overview", "Sites", "Pages", "Problem"} <= set(said["components"]["schemas"])
 
 
@@ -221,7 +334,7 @@ def test_beyond_this_machine_everything_needs_the_token(web: gossamer.Collection
         for path in (
             "/",
             "/c/crawl/",
-            "/c/crawl/live",
+            "/c/crawl/live?page=",
             "/c/crawl/copy?url=x",
             "/metrics",
             f"{API}/openapi.json",
@@ -308,7 +421,7 @@ def test_queries_only_read_and_end(browser: TestClient, monkeypatch: pytest.Monk
 def test_errors_name_the_cure(browser: TestClient) -> None:
     problem = browser.get(f"{API}/collections/crawl/sites", params={"sort": "colour"}).json()
     assert problem["status"] == 400
-    assert problem["cure"] == f"Sort by {', '.join(sites.SORTS)}."
+    assert problem["cure"] == f"One of: {', '.join(sites.SORTS)}."
     assert browser.get(f"{API}/collections/nope").json()["detail"] == "there is no collection 'nope'"
     for path in ("pages?state=x", "pages?outcome=x", "pages?after=x", "page", "page?url=mailto:x"):
         assert browser.get(f"{API}/collections/crawl/{path}").status_code in (200, 400)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 from hypothesis import given
 from hypothesis import strategies as st
 from selectolax.lexbor import LexborHTMLParser
 
+from gossamer.library.collection import Collection
 from gossamer.serve import shell
 from gossamer.serve.html import Html, joined, tag
+from gossamer.serve.question import Asked
 from gossamer.serve.recent import Request
-from gossamer.serve.subjects import changes, home, overview, pages, sites, sql
+from gossamer.serve.subjects import changes, frontier, home, overview, pages, sites, sql, watches
 from gossamer.serve.subjects.overview import Counts, Lately, Overview, Pace, Part, Use
 
+NO_WEB = cast(Collection, None)
+"""For pages that are made from an answer alone."""
 WORST = st.text() | st.sampled_from(
     [
         "<script>alert(1)</script>",
@@ -43,13 +49,24 @@ def harmless(page: str) -> LexborHTMLParser:
 @given(WORST, WORST, WORST)
 def test_a_page_of_the_dashboard_shows_what_pages_say_and_runs_nothing(name: str, said: str, title: str) -> None:
     found_pages = pages.Pages([pages.PageRow(said, "done", "none", title, 200, 1, 1, None)], 7)
-    found_sites = sites.Sites([sites.SiteRow(said, 1, 1, 1, 0, 9, title, None)], 1, None)
-    events = changes.Events([changes.EventRow("new", said, 0.0, title, None, said)])
+    site = sites.SiteRow(said, "waiting", title, None, 1, None, None, 1.0, 9, 0.1, 1, 1, 1, 0, 9)
+    found_sites = sites.Sites([site], 1, None)
+    event = changes.EventRow("new", said, "2026-11-19T00:00:00Z", title, None, said, [said], [title])
+    asked = Asked(name, NO_WEB, {"site": said, "kind": title})
+    link = pages.Links([pages.LinkRow(said, title, said, nofollow=True)], 1, 3)
+    watch = watches.WatchRow(1, said, said, title, 60.0, 2, None, 3, None, said)
+    coming = frontier.Next(said, title, 1.0, 1, 1, 1, said, title)
+    spent = [frontier.Spent(said, 1, 1, 1)]
+    ahead = frontier.Frontier(True, frontier.Plan(said, 1.0, 1, 1, 1), [coming], spent, spent, {said: 1.0}, [title])
     result = sql.Table([said], [[title], [None], [1]], more=True)
     for made in (
         pages.page_of(name, found_pages, said, "", ""),
-        sites.page_of(name, found_sites, "pages", said, 0),
-        changes.page_of(name, events),
+        sites.page_of(name, found_sites, "pages", said, title),
+        changes.page_of(asked, changes.Changes([event], {said: 1}, "1-2")),
+        pages.page_of_links(name, said, "out", link),
+        watches.page_of(name, watches.WatchRows([watch])),
+        frontier.page_of(name, ahead),
+        shell.shell(title, shell.told(name, [said, f"  {title} http://a.example/{said}"])),
         sql.page_of(name, said, result, title),
         shell.problem(said, title, name),
         overview.page_of(standing(name, said)),

@@ -31,7 +31,7 @@ from gossamer.harvester.errands.errand import Context, Errand, Errands, Kinds, L
 from gossamer.harvester.errands.robots import REFUSED_AGAIN
 from gossamer.harvester.in_flight import InFlight
 from gossamer.harvester.names import SiteNames
-from gossamer.harvester.queue.queue import SITES_BY, Order, SiteQueue
+from gossamer.harvester.queue.queue import SITES_BY, Ahead, Order, SiteQueue
 from gossamer.harvester.requests import Assigner, Taken
 from gossamer.harvester.versions import Versions
 from gossamer.web.message import Results
@@ -152,9 +152,9 @@ class Harvest:
         """The planned pages of the site that are left, best first. Any thread may call this."""
         return self._queue.planned(site)
 
-    def time_of(self, site: int) -> float:
-        """The monotonic time before which the site is not requested again. Any thread may call this."""
-        return self._queue.time_of(site)
+    def ahead(self) -> Ahead:
+        """What is requested next. Any thread may ask it."""
+        return self._queue
 
     # --- requests leave -------------------------------------------------------------------------------------------
 

@@ -141,18 +141,22 @@ class Collection:
 
     def __getitem__(self, url: str) -> Page:
         """The last copy of a page, by its URL in any spelling. UnknownPageError (a KeyError) if there is none."""
-        seeder = self.settings.seeder
-        canonical = address_of(url, seeder, Scope.of(seeder)).canonical
-        if canonical is None:
-            raise UsageError(f"{url!r} is not an http or https URL", "Write it like https://example.org/page.")
+        canonical, print_ = self.fingerprint(url)
         database, archive = self._opened()
-        print_ = fingerprint(canonical, find(self.folder).contents.meta.seed)
         numbers = database.run("select page from stored.pages where fingerprint = ?", [print_])
         for (number,) in numbers:
             for rows in database.batches(f"{copies(f'page = {int(number)}')} select {COLUMNS} from copies"):
                 return Page(Batch(archive, rows), 0)
         known = "is known, and no copy of it is stored" if numbers else "is not known"
         raise UnknownPageError(f"{canonical} {known}", f"`gossamer explain {self.folder} {canonical}` says why.")
+
+    def fingerprint(self, url: str) -> tuple[str, int]:
+        """The canonical form of a URL, and the number by which tables know it. UsageError if it cannot be a page."""
+        seeder = self.settings.seeder
+        canonical = address_of(url, seeder, Scope.of(seeder)).canonical
+        if canonical is None:
+            raise UsageError(f"{url!r} is not an http or https URL", "Write it like https://example.org/page.")
+        return canonical, fingerprint(canonical, find(self.folder).contents.meta.seed)
 
     def after(self, tick: int, number: int, most: int = 5_000) -> Iterator[Page]:
         """The first copies that were committed after a mark (`Page.mark`), in order: every copy, not only the last."""

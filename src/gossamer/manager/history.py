@@ -91,6 +91,11 @@ class History:
         """Number of the last plan; 0 before the first."""
         return self._past[-1].number if self._past else 0
 
+    @property
+    def newest(self) -> Past | None:
+        """The last plan."""
+        return self._past[-1] if self._past else None
+
     def add(self, past: Past) -> None:
         self._past.append(past)
         while len(self._past) > TOLD and (len(self._past) > KEPT or sum(one.size for one in self._past) > MOST):

@@ -127,7 +127,8 @@ class Listener:
         self._orders = orders
         self._shard, self._desk, self._store, self._harvest = store.shard, desk, store, harvest
         self._planner, self._clock = planner, clock
-        self._view, self._lists = DeskView(desk, harvest.parts()), Lists(desk, store)
+        self._view = DeskView(desk, harvest.parts())
+        self._lists = Lists(self._view, desk, store, harvest, planner, clock)
         self._socket: socket.socket | None = None
         self._thread: threading.Thread | None = None
         self._closed = threading.Event()
@@ -263,7 +264,7 @@ class Listener:
 
     def _next_turn(self, site: int, wall: float) -> float:
         """Wall time at which the queue lets the site be requested again."""
-        return round(wall + self._harvest.time_of(site) - self._clock.monotonic(), 3)
+        return round(wall + self._harvest.ahead().time_of(site) - self._clock.monotonic(), 3)
 
     def _site(self, name: str, wall: float) -> Said:
         columns, names = self._desk.columns, self._desk[Places].names

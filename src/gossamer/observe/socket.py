@@ -7,6 +7,9 @@ may connect (mode 0600, and by the credentials of the peer). `listener.py` answe
     {"site": NAME}                  {"site": number or null, "wall", "standing", "queue", …}
     {"aside": true}                 {"aside": [[site, why, until or null], …], "wall"}
     {"urls": [PAGE, …]}             {"urls": [URL, …], "wall"}
+    {"clocks": [SITE, …]}           {"clocks": {site: {"next", "why", "planned", …}}, "wall"}
+    {"pending": true}               {"pending": pages that wait for their turn, by site (`lists.packed`), "wall"}
+    {"next": N}                     {"next": [{"url", "site", "time", …}, …], "planned", "left", …, "wall"}
     {"add": [URL, …]}               {"new": pages, "opened": pages, …}   (`crawler/orders.py`)
     {"again": [PAGE, …]}            the same
     {"commit": true}                {"committed": true}, once the orders before it would survive a power cut

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from gossamer import __version__
+from gossamer.serve.question import Accepts, Field
 from gossamer.serve.replies import API, Problem
-from gossamer.serve.routes import ORDERS, QUESTIONS
+from gossamer.serve.routes import FILES, ORDERS, PRIVATE, QUESTIONS
+from gossamer.serve.subjects.overview import Overview
+
+_FAILED: Final = ("400", "401", "403", "404", "405", "411", "413", "421", "429", "500", "503")
+"""Statuses of errors: all have the same form."""
 
 
 def document() -> dict[str, Any]:
-    """The OpenAPI document of the API, made from the tables above."""
-    given = [*(question.kind for question in QUESTIONS), *(order.kind for order in ORDERS), Problem]
+    """The OpenAPI document of the API."""
+    given = [*(question.kind for question in QUESTIONS), *(order.kind for order in ORDERS), Overview, Problem]
     kinds = [kind for kind in dict.fromkeys(given) if kind is not None]
     schemas, components = msgspec.json.schema_components(kinds, ref_template="#/components/schemas/{name}")
     by_kind = dict(zip(kinds, schemas, strict=True))
@@ -21,29 +26,40 @@ def document() -> dict[str, Any]:
         "description": "What is wrong, and the cure.",
         "content": {"application/problem+json": {"schema": by_kind[Problem]}},
     }
-    name = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
 
-    def operation(sentence: str, accepts: tuple[tuple[str, str], ...], kind: Any) -> dict[str, Any]:
-        schema = by_kind.get(kind, {"type": "object"})
-        chosen = [
-            {
-                "name": key,
-                "in": "query",
-                "description": text,
-                "schema": {"type": "integer" if key in ("rows", "after") else "string"},
-            }
-            for key, text in accepts
-        ]
-        answered = {"description": sentence, "content": {"application/json": {"schema": schema}}}
-        return {"summary": sentence, "parameters": [name, *chosen], "responses": {"200": answered, "default": failed}}
+    def operation(sentence: str, fields: list[dict[str, Any]], media: str, schema: Any, token: bool) -> dict[str, Any]:
+        answered = {"description": sentence, "content": {media: {"schema": schema}}}
+        about = {
+            "summary": sentence,
+            "parameters": fields,
+            "responses": {"200": answered, **dict.fromkeys(_FAILED, failed)},
+        }
+        return about | ({"security": [{"token": []}]} if token else {})
 
-    paths: dict[str, Any] = {}
+    paths: dict[str, Any] = {
+        f"{API}/collections": {
+            "get": operation(
+                "How the crawls of all collections stand.",
+                [],
+                "application/json",
+                {"type": "array", "items": by_kind[Overview]},
+                False,
+            )
+        }
+    }
     for question in QUESTIONS:
-        at = f"{API}/collections/{{name}}{'/' if question.path else ''}{question.path}"
-        paths[at] = {"get": operation(question.sentence, question.accepts, question.kind)}
+        schema = by_kind.get(question.kind, {"type": "object"})
+        schema = {"anyOf": [schema, {"type": "null"}]} if question.path in PRIVATE else schema
+        fields = [_NAME, *map(_parameter, question.accepts)]
+        asked = operation(question.sentence, fields, "application/json", schema, question.path in PRIVATE)
+        paths[address(question.path)] = {"get": asked}
+    for file in FILES:
+        fields = [_NAME, *map(_parameter, file.accepts)]
+        paths[address(file.path)] = {"get": operation(file.sentence, fields, file.media, {"type": "string"}, False)}
     for order in ORDERS:
-        at = f"{API}/collections/{{name}}/{order.path}"
-        paths[at] = {"post": operation(order.sentence, order.accepts, order.kind)}
+        schema = by_kind.get(order.kind, {"type": "object"})
+        about = operation(order.sentence, [_NAME], "application/json", schema, True)
+        paths[address(order.path)] = {"post": about | {"requestBody": _body(order.accepts)}}
     return {
         "openapi": "3.1.0",
         "info": {"title": "Gossamer", "version": __version__},
@@ -53,3 +69,34 @@ def document() -> dict[str, Any]:
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
         },
     }
+
+
+def address(path: str) -> str:
+    """Where the API answers a question."""
+    return f"{API}/collections/{{name}}{'/' if path else ''}{path}"
+
+
+_NAME: Final = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
+
+
+def _schema(field: Field) -> dict[str, Any]:
+    schema: dict[str, Any] = {"type": field.kind}
+    if field.among:
+        schema["enum"] = list(field.among)
+    if field.needed:
+        schema["minLength"] = 1
+    return schema
+
+
+def _parameter(given: tuple[str, str] | Field) -> dict[str, Any]:
+    field = Field(*given)
+    about = {"name": field.name, "in": "query", "description": field.sentence, "schema": _schema(field)}
+    return about | ({"required": True} if field.needed else {})
+
+
+def _body(accepts: Accepts) -> dict[str, Any]:
+    """Of an order: a JSON object of texts."""
+    fields = [Field(*given) for given in accepts]
+    properties = {field.name: _schema(field) | {"description": field.sentence} for field in fields}
+    schema = {"type": "object", "properties": properties, "required": [field.name for field in fields if field.needed]}
+    return {"required": True, "content": {"application/json": {"schema": schema}}}

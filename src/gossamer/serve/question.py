@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
+
+from starlette.responses import Response
 
 from gossamer.base.errors import UsageError
 from gossamer.library.collection import Collection
+from gossamer.serve.html import Html
 from gossamer.serve.seen import Seen
+from gossamer.serve.tables import Tables
 
 STATES: Final = ("pending", "waiting", "done", "excluded")
 """States of known pages."""
@@ -18,6 +22,27 @@ ROWS: Final = 50
 """Rows of a table on one page."""
 MOST_ROWS: Final = 1_000
 """Rows of a query, and of a page that the API asks for."""
+
+
+MOST_NUMBER: Final = 2**63 - 1
+"""What a number that was chosen may be at most: a column of numbers holds no larger one."""
+LONGEST: Final = 10_000
+"""Characters of a text that was chosen, at most; queries may be longer."""
+
+
+class Field(NamedTuple):
+    """Something that can be chosen."""
+
+    name: str
+    sentence: str
+    kind: str = "string"
+    """As JSON Schema names it: string or integer."""
+    needed: bool = False
+    among: tuple[str, ...] = ()
+    """The values that are accepted; none: any."""
+
+
+Accepts = tuple[tuple[str, str] | Field, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +54,18 @@ class Asked:
     given: Mapping[str, str]
     seen: Seen = field(default_factory=Seen)
 
+    @property
+    def tables(self) -> Tables:
+        return Tables(self.web, self.seen)
+
+    def one_of(self, key: str, among: Iterable[str], otherwise: str = "") -> str:
+        """One of these words. UsageError if it is another one."""
+        if not (given := self.text(key)):
+            return otherwise
+        if given not in (accepted := list(among)):
+            raise UsageError(f"{key}={given!r} is not accepted", f"One of: {', '.join(accepted)}.")
+        return given
+
     def text(self, key: str) -> str:
         return self.given.get(key, "")
 
@@ -36,9 +73,12 @@ class Asked:
         if key not in self.given:
             return otherwise
         try:
-            return int(self.given[key])
+            number = int(self.given[key])
         except ValueError as error:
             raise UsageError(f"{key}={self.given[key]!r} is no whole number", "") from error
+        if abs(number) > MOST_NUMBER:
+            raise UsageError(f"{key} is too large", f"At most {MOST_NUMBER}.")
+        return number
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,10 +89,23 @@ class Question:
     sentence: str
     answer: Callable[[Asked], Any]
     page: Callable[[Asked, Any], str]
-    accepts: tuple[tuple[str, str], ...] = ()
-    """Names of what can be chosen, with a sentence each."""
+    accepts: Accepts = ()
+    """What can be chosen."""
     kind: Any = None
     """Type of the answer; None: an object that the command's `--json` describes."""
+    live: Callable[[Asked], Mapping[str, Html]] | None = None
+    """What changes of its page while one looks, by `data-live`."""
+
+
+@dataclass(frozen=True, slots=True)
+class File:
+    """A row of the table: what a collection gives that is neither a page nor JSON."""
+
+    path: str
+    sentence: str
+    media: str
+    made: Callable[[Asked], Response]
+    accepts: Accepts = ()
 
 
 def needed(asked: Asked, key: str) -> str:
@@ -61,7 +114,7 @@ def needed(asked: Asked, key: str) -> str:
     return given
 
 
-ROWS_FIELD: Final = ("rows", "Rows at most.")
+ROWS_FIELD: Final = Field("rows", f"Rows at most, 1 to {MOST_ROWS}.", "integer")
 """What can be chosen of every table."""
 
 
@@ -96,6 +149,6 @@ class Order:
     path: str
     sentence: str
     carry_out: Callable[[Asked], Any]
-    accepts: tuple[tuple[str, str], ...] = ()
+    accepts: Accepts = ()
     kind: Any = None
     """Type of the answer."""

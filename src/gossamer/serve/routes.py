@@ -9,16 +9,24 @@ from __future__ import annotations
 
 from typing import Final
 
-from gossamer.serve.question import Order, Question
-from gossamer.serve.subjects import changes, orders, overview, pages, sites, sql
+from gossamer.serve.question import File, Order, Question
+from gossamer.serve.subjects import changes, frontier, orders, overview, pages, sites, sql, watches
 
 QUESTIONS: Final[tuple[Question, ...]] = (
     overview.QUESTION,
+    frontier.QUESTION,
     sites.QUESTION,
     sites.ONE,
     pages.QUESTION,
     pages.ONE,
+    pages.LINKS,
+    pages.CONTENT,
     changes.QUESTION,
+    watches.QUESTION,
     sql.QUESTION,
 )
+FILES: Final[tuple[File, ...]] = (pages.COPY, changes.FEED, frontier.PLOT)
+"""What is neither a page nor JSON, at the same two addresses."""
 ORDERS: Final[tuple[Order, ...]] = (orders.ADD, orders.AGAIN)
+PRIVATE: Final = frozenset({sql.QUESTION.path})
+"""Questions that need the token everywhere."""

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable
-from typing import Any, Final, TypeVar, cast
+from typing import Final, TypeVar, cast
 
 T = TypeVar("T")
 
 POINTS: Final = 300
 """Points of time that charts of the last minutes have, at most."""
+MOST: Final = 64
+"""Things that are kept: what was asked for longest ago is forgotten first."""
 SHARE: Final = 0.05
 """Part of its time that the server may spend on making one thing again and again."""
 
@@ -24,19 +26,37 @@ class Seen:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._kept: dict[str, tuple[float, object]] = {}
-        """Until when a thing is kept, and the thing."""
-        self._locks: dict[str, threading.Lock] = {}
+        self._kept = OrderedDict[str, _Kept]()
+        self._all, self.lock = threading.Lock(), threading.Lock()
+        """Of the things that are kept; and of the tables, which answer one question at a time."""
         self.lately = deque[Point](maxlen=POINTS)
 
     def once(self, key: str, seconds: float, make: Callable[[], T]) -> T:
         """The thing of that name: made now, unless it was made less than `seconds` ago. What takes long to make is kept
         longer. An error is not kept."""
-        with self._locks.setdefault(key, threading.Lock()):
-            until, thing = self._kept.get(key, (0.0, cast(Any, None)))
+        kept = self._of(key)
+        with kept.lock:
             begun = self._clock()
-            if key not in self._kept or begun >= until:
+            if not kept.made or begun >= kept.until:
                 thing = make()
                 now = self._clock()
-                self._kept[key] = now + max(seconds, (now - begun) / SHARE), thing
-            return cast(T, thing)
+                kept.thing, kept.made, kept.until = thing, True, now + max(seconds, (now - begun) / SHARE)
+            return cast(T, kept.thing)
+
+    def _of(self, key: str) -> _Kept:
+        with self._all:
+            kept = self._kept.setdefault(key, _Kept())
+            self._kept.move_to_end(key)
+            while len(self._kept) > MOST:
+                self._kept.popitem(last=False)
+            return kept
+
+
+class _Kept:
+    """A thing, and until when it is kept."""
+
+    __slots__ = ("lock", "made", "thing", "until")
+
+    def __init__(self) -> None:
+        self.lock, self.made, self.until = threading.Lock(), False, 0.0
+        self.thing: object = None

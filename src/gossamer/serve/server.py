@@ -21,13 +21,12 @@ from starlette.types import ASGIApp
 
 from gossamer.base.errors import GossamerError
 from gossamer.library.collection import Collection, UnknownPageError
-from gossamer.library.page import Page
 from gossamer.serve import metrics
-from gossamer.serve.document import document
+from gossamer.serve.document import address, document
 from gossamer.serve.html import joined
-from gossamer.serve.question import Asked, Order, Question, needed
+from gossamer.serve.question import Asked, File, Order, Question
 from gossamer.serve.replies import API, failed, html, json_, not_found, problem, problem_of, refusal, wants_json
-from gossamer.serve.routes import ORDERS, QUESTIONS
+from gossamer.serve.routes import FILES, ORDERS, PRIVATE, QUESTIONS
 from gossamer.serve.safe import COOKIE, Guard, Token
 from gossamer.serve.seen import Seen
 from gossamer.serve.shell import at, token
@@ -56,15 +55,15 @@ class Server:
             Route(f"{API}/collections", self._home),
             Mount("/static", StaticFiles(directory=STATIC)),
             Route("/c/{name}/live", self._live),
-            Route("/c/{name}/copy", self._copy),
         ]
         for question in QUESTIONS:
-            methods = ["GET", "POST"] if question.path == "sql" else ["GET"]
-            at = f"{API}/collections/{{name}}{'/' if question.path else ''}{question.path}"
-            routes.append(Route(f"/c/{{name}}/{question.path}", self._asking(question), methods=methods))
-            routes.append(Route(at, self._asking(question), methods=methods))
+            methods = ["GET", "POST"] if question.path in PRIVATE else ["GET"]
+            for place in (f"/c/{{name}}/{question.path}", address(question.path)):
+                routes.append(Route(place, self._asking(question), methods=methods))
+        for file in FILES:
+            routes += [Route(place, self._giving(file)) for place in (f"/c/{{name}}/{file.path}", address(file.path))]
         for order in ORDERS:
-            routes.append(Route(f"{API}/collections/{{name}}/{order.path}", self._ordering(order), methods=["POST"]))
+            routes.append(Route(address(order.path), self._ordering(order), methods=["POST"]))
         plain = Starlette(routes=routes, exception_handlers={Exception: failed, HTTPException: not_found})
         self.application: ASGIApp = Guard(plain, token, hosts, closed, refusal)
 
@@ -81,6 +80,16 @@ class Server:
         async def endpoint(request: Request) -> Response:
             asked = await self._asked(request)
             return await run_in_threadpool(_answered, question, asked, wants_json(request.scope))
+
+        return endpoint
+
+    def _giving(self, file: File) -> Callable[[Request], Any]:
+        async def endpoint(request: Request) -> Response:
+            asked = await self._asked(request)
+            try:
+                return await run_in_threadpool(file.made, asked)
+            except GossamerError as error:
+                return problem(request.scope, _status(error), error.message, error.cure)
 
         return endpoint
 
@@ -136,13 +145,15 @@ class Server:
         return json_(document())
 
     async def _live(self, request: Request) -> Response:
-        """Server-sent events: what has changed of the overview. If the collection cannot be read, why."""
-        name = request.path_params["name"]
-        web, seen = self._web(name), self._seen[name]
+        """Server-sent events: what has changed of a page. If the collection cannot be read, why."""
+        asked = await self._asked(request)
+        wanted = {question.path: question.live for question in QUESTIONS if question.live is not None}
+        if (pieces := wanted.get(asked.text("page"))) is None:
+            raise HTTPException(404, f"the page {asked.text('page')!r} does not change while one looks")
 
         def look() -> dict[str, str]:
             try:
-                return dict(overview.fragments(overview.answer_of(name, web, seen)))
+                return dict(pieces(asked))
             except GossamerError as error:
                 return {"state": joined(f"the collection cannot be read: {error.message}")}
 
@@ -158,24 +169,9 @@ class Server:
 
         return StreamingResponse(told(), media_type="text/event-stream")
 
-    async def _copy(self, request: Request) -> Response:
-        """The stored copy of a page. The browser runs nothing of it, loads nothing for it, and gives it no origin."""
-        asked = await self._asked(request)
-        try:
-            found = await run_in_threadpool(lambda: _shown(asked.web[needed(asked, "url")]))
-        except GossamerError as error:
-            status = 404 if isinstance(error, UnknownPageError) else 400
-            return problem(request.scope, status, error.message, error.cure)
-        policy = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
-        return Response(
-            found,
-            media_type="text/html; charset=utf-8",
-            headers={"content-security-policy": policy, "x-frame-options": "SAMEORIGIN"},
-        )
 
-
-def _shown(page: Page) -> str:
-    return page.html
+def _status(error: GossamerError) -> int:
+    return 404 if isinstance(error, UnknownPageError) else 400
 
 
 async def _given(request: Request) -> dict[str, str]:
@@ -204,4 +200,4 @@ def _answered(question: Question, asked: Asked, as_json: bool) -> Response:
         if question.path == "sql" and not as_json:
             shown = "\n".join(filter(None, (error.message, error.cure)))
             return html(sql.page_of(asked.name, asked.text("query"), None, shown), 400)
-        return problem_of(as_json, 400, error.message, error.cure)
+        return problem_of(as_json, _status(error), error.message, error.cure)

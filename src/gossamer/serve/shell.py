@@ -5,7 +5,8 @@ Numbers that change while one looks have `data-live`: the script replaces their 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Container, Iterable, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -15,19 +16,33 @@ from gossamer.base.units import thousands
 from gossamer.serve.charts import bar
 from gossamer.serve.html import Child, Html, joined, tag
 
-TABS: Final = (("", "Overview"), ("sites", "Sites"), ("pages", "Pages"), ("changes", "Changes"), ("sql", "SQL"))
+TABS: Final = (
+    ("", "Overview"),
+    ("frontier", "Frontier"),
+    ("sites", "Sites"),
+    ("pages", "Pages"),
+    ("changes", "Changes"),
+    ("watches", "Watches"),
+    ("sql", "SQL"),
+)
 SENTENCES: Final = {
     **{reason.name.lower(): reason.sentence for reason in Reason if reason is not Reason.NONE},
     **{f"site: {aside.word}": aside.sentence for aside in Aside if aside is not Aside.NONE},
     **{outcome.word: outcome.sentence for outcome in Outcome},
 }
 """What the words of tables mean."""
-_NUMBERS: Final = frozenset(("pages", "visits", "stored", "known", "ok", "errors", "status", "depth", "seconds each"))
+_NUMBERS: Final = frozenset(
+    ("pages", "visits", "stored", "known", "ok", "errors", "status", "depth", "seconds each", "time", "in")
+)
 """Columns of numbers."""
+_URL: Final = re.compile(r"https?://[^\s\"<>]+")
 
 
-def shell(title: str, *content: Child, name: str = "", here: str | None = None) -> str:
-    """A whole page. `name`: the collection that it is about; `here`: its tab."""
+def shell(
+    title: str, *content: Child, name: str = "", here: str | None = None, live: bool = False, feed: str = ""
+) -> str:
+    """A whole page. `name`: the collection that it is about; `here`: its tab; `live`: it changes while one looks;
+    `feed`: the address of the same as a feed."""
     tabs = [tag("a", label, href=at(name, path), aria_current="page" if path == here else None) for path, label in TABS]
     head = tag(
         "head",
@@ -37,6 +52,7 @@ def shell(title: str, *content: Child, name: str = "", here: str | None = None) 
         tag("link", rel="stylesheet", href="/static/style.css"),
         tag("link", rel="icon", href="data:,"),
         Html('<script src="/static/live.js" defer></script>'),
+        feed and tag("link", rel="alternate", type="application/atom+xml", title=f"{title} of {name}", href=feed),
     )
     top = tag(
         "header",
@@ -45,7 +61,8 @@ def shell(title: str, *content: Child, name: str = "", here: str | None = None) 
         tag("span", name, class_="name") if name else None,
         tag("nav", *tabs, aria_label="Pages") if name else None,
     )
-    body = tag("body", top, tag("main", tag("h1", title), *content, id="content"), data_name=name or None)
+    stream = at(name, "live", page=here) if live else None
+    body = tag("body", top, tag("main", tag("h1", title), *content, id="content"), data_stream=stream)
     return f'<!doctype html>\n<html lang="en">{head}{body}</html>\n'
 
 
@@ -55,11 +72,15 @@ def at(name: str, path: str = "", /, **query: Any) -> str:
     return f"/c/{quote(name, safe='')}/{path}{f'?{asked}' if asked else ''}"
 
 
-def cells(values: Iterable[Child]) -> Html:
-    """A cell for each value; numbers are at the right."""
+def cells(values: Iterable[Child], right: bool = False) -> Html:
+    """A cell for each value; numbers are at the right, or all of them."""
     return joined(
         [
-            tag("td", "–" if value is None or value == "" else value, class_="number" if _is_number(value) else None)
+            tag(
+                "td",
+                "–" if value is None or value == "" else value,
+                class_="number" if right or _is_number(value) else None,
+            )
             for value in values
         ]
     )
@@ -69,10 +90,13 @@ def _is_number(value: Child) -> bool:
     return isinstance(value, int | float) or (isinstance(value, str) and value.replace(",", "").isdigit())
 
 
-def table(names: Iterable[str], rows: Iterable[Html], caption: str = "") -> Html:
-    head = tag(
-        "thead", tag("tr", [tag("th", n, scope="col", class_="number" if n in _NUMBERS else None) for n in names])
-    )
+def table(names: Iterable[Child], rows: Iterable[Html], caption: str = "", numbers: Container[int] = ()) -> Html:
+    """`numbers`: places of columns at the right, besides those whose names are known for it."""
+    heads = [
+        tag("th", name, scope="col", class_="number" if place in numbers or name in _NUMBERS else None)
+        for place, name in enumerate(names)
+    ]
+    head = tag("thead", tag("tr", heads))
     inside = tag("table", tag("caption", caption) if caption else None, head, tag("tbody", list(rows)))
     return tag("div", inside, class_="wide", tabindex=0, role="region", aria_label=caption or "Table")
 
@@ -96,12 +120,40 @@ def bars(parts: Sequence[tuple[str, int]], total: int, key: str, name: str, bad:
     return tag("table", tag("tbody", rows), class_="bars") if rows else tag("p", "None yet.")
 
 
+def told(name: str, lines: Sequence[str]) -> Html:
+    """What `gossamer explain` says, as sections: a line without an indent begins one. URLs lead to their pages."""
+    sections: list[tuple[str, list[Child]]] = []
+    for line in lines:
+        if not line.startswith(" ") or not sections:
+            sections.append((line, []))
+        else:
+            deeper = "deeper" if line.startswith("    ") else None
+            sections[-1][1].append(tag("li", linked(name, line.strip()), class_=deeper))
+    return tag(
+        "div",
+        [
+            tag("section", tag("h3", linked(name, head)), tag("ul", inside) if inside else None)
+            for head, inside in sections
+        ],
+        class_="told",
+    )
+
+
+def linked(name: str, text: str) -> Html:
+    """A text whose URLs lead to what is known of them."""
+    parts, end = list[Child](), 0
+    for found in _URL.finditer(text):
+        parts += [text[end : found.start()], page_link(name, found[0])]
+        end = found.end()
+    return joined(*parts, text[end:])
+
+
 def site_link(name: str, site: str) -> Html:
     return tag("a", site, href=at(name, "site", name=site))
 
 
-def page_link(name: str, url: str) -> Html:
-    return tag("a", url, href=at(name, "page", url=url))
+def page_link(name: str, url: str, text: str = "") -> Html:
+    return tag("a", text or url, href=at(name, "page", url=url))
 
 
 def form(name: str, path: str, *fields: Child) -> Html:
@@ -115,12 +167,16 @@ def choice(key: str, label: str, options: Iterable[str], chosen: str, all_: bool
     return tag("label", label, tag("select", *every, *some, name=key))
 
 
-def search_field(label: str, value: str) -> Html:
-    return tag("label", label, tag("input", type="search", name="q", value=value))
+def search_field(label: str, value: str, key: str = "q") -> Html:
+    return tag("label", label, tag("input", type="search", name=key, value=value))
 
 
-def next_link(address: str | None) -> Html | None:
-    return None if address is None else tag("p", tag("a", "Next", href=address, rel="next", class_="next"))
+def field(key: str, label: str, value: str) -> Html:
+    return tag("label", label, tag("input", name=key, value=value))
+
+
+def next_link(address: str | None, label: str = "Next") -> Html | None:
+    return None if address is None else tag("p", tag("a", label, href=address, rel="next", class_="next"))
 
 
 def token(wrong: bool) -> str:

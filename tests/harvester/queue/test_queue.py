@@ -524,6 +524,17 @@ class Small:
         return list(zip(*(a.tolist() for a in found), strict=True))
 
 
+def test_upcoming_sites_come_by_time_and_rank_with_their_first_pages() -> None:
+    small = Small(4)
+    small.queue.not_before(np.array([0, 2]), np.array([9.0, 5.0]))
+    coming = small.queue.upcoming(3, 1.0)
+    assert coming.left == 12
+    found = [array.tolist() for array in coming[:-1]]
+    assert found == [[1, 3, 2], [3, 9, 6], [1.0, 1.0, 5.0], [3, 9, 6], [3, 3, 3]]
+    assert small.ready(1.0, 1) == [(1, 3, Ask.PAGE)]
+    assert small.queue.upcoming(9, 1.0)[1].tolist()[0] == small.queue.planned(1)[0] == 4
+
+
 def test_a_turn_holds_the_address_and_then_the_first_in_line_gets_it() -> None:
     small = Small(3, per_turn=2, pause=2.0, address_wait=5.0, wait=60.0)
     assert small.ready(0.0) == [(0, 0, Ask.PAGE)]

@@ -28,10 +28,12 @@ from gossamer.collection.lock import LOCK
 from gossamer.config.settings import SeederSettings, Settings
 from gossamer.crawler.loop import Bounds, Crawl
 from gossamer.crawler.open import open_collection
+from gossamer.desk.places import Places
 from gossamer.manager.history import PLANS, History, Past, read_history
 from gossamer.manager.next_visit import NextVisit
 from gossamer.manager.plan import Plan
 from gossamer.observe.listener import Listener
+from gossamer.observe.lists import unpacked
 from gossamer.observe.measure import statistics_of
 from gossamer.observe.socket import SOCKET, ask
 from gossamer.observe.status import plan_standing
@@ -390,6 +392,25 @@ def running(world: World, seeds: list[str]) -> Iterator[tuple[Crawl, Listener]]:
         listener.close()
         crawl.planner.close()
         store.close()
+
+
+def test_the_desk_tells_clocks_queues_and_what_comes_next(tmp_path: Path) -> None:
+    with running(world_in(tmp_path / "c"), [ROOT]) as (crawl, _):
+        for _ in range(90):
+            crawl.turn()
+        shard, desk = crawl.store.shard, crawl.desk
+        sites = range(desk.columns.site.count)
+        clocks = (ask(shard, {"clocks": [*sites, 10**9]}) or {})["clocks"]
+        assert [clocks[str(site)]["name"] for site in sites] == desk[Places].names[: len(sites)]
+        assert all(clocks[str(site)]["planned"] == len(crawl.harvest.planned(site)) for site in sites)
+        pending = unpacked((ask(shard, {"pending": True}) or {})["pending"])
+        assert pending.tolist() == desk.columns.site.pending[: len(sites)].tolist()
+        coming = ask(shard, {"next": 5}) or {}
+        times = [each["time"] for each in coming["next"]]
+        assert times == sorted(times)
+        for each in coming["next"]:
+            first = int(crawl.harvest.planned(desk[Places].site(each["site"]))[0])
+            assert crawl.store.url(first).decode() == each["url"]
 
 
 def test_the_desk_of_a_running_crawl_is_asked(tmp_path: Path) -> None:

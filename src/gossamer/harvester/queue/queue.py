@@ -51,7 +51,7 @@ Refused: a heap of addresses with heaps of sites inside (two levels to re-key at
 
 from __future__ import annotations
 
-from typing import Any, Final, Protocol
+from typing import Any, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -91,6 +91,28 @@ class Order(Protocol):
     @property
     def ranks(self) -> U32:
         """Rank of each page in the whole plan: 0 is best."""
+
+
+class Upcoming(NamedTuple):
+    """Sites that are requested next, each with its first planned page."""
+
+    sites: U32
+    pages: U32
+    times: F64
+    """Before these the sites are not requested."""
+    ranks: U32
+    """Of the pages in the plan."""
+    lefts: I64
+    """Planned pages of each site."""
+    left: int
+    """Planned pages of all sites."""
+
+
+class Ahead(Protocol):
+    """What the queue tells of the times to come. Any thread may ask: the answers were true a moment ago."""
+
+    def upcoming(self, most: int, now: float) -> Upcoming: ...
+    def time_of(self, site: int) -> float: ...
 
 
 class SiteQueue:
@@ -178,6 +200,18 @@ class SiteQueue:
     def time_of(self, site: int) -> float:
         """The monotonic time before which the site is not requested again, as far as is known now."""
         return float(self._q.sites["next"][site])
+
+    def upcoming(self, most: int, now: float) -> Upcoming:
+        """At most so many sites with planned pages, in the order in which they are likely to be requested, as far as
+        waits are known."""
+        sites, pages, ranks, rows = self._sites, self._pages, self._ranks, self._q.sites
+        begin, stop = rows["begin"][sites].astype(np.int64), rows["stop"][sites].astype(np.int64)
+        has = np.flatnonzero((begin < stop) & (stop <= len(pages)))
+        sites, begin, lefts = sites[has], begin[has], (stop - begin)[has]
+        times = np.maximum(rows["next"][sites], now)
+        first = np.lexsort((ranks[begin], times))[:most]
+        heads = begin[first]
+        return Upcoming(sites[first], pages[heads], times[first], ranks[heads], lefts[first], int(lefts.sum()))
 
     def nobody_before(self, time: float) -> None:
         """No site is requested before `time`, sites that are not known yet included."""

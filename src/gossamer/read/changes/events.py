@@ -19,6 +19,7 @@ from typing import Any, Final, NamedTuple, Self
 
 from gossamer import config
 from gossamer.base.errors import StorageError, UsageError
+from gossamer.base.escape import for_sql
 from gossamer.base.model import VisitFlag
 from gossamer.collection.layout import SETTINGS
 from gossamer.collection.watches import Watch
@@ -116,6 +117,8 @@ class Choice(NamedTuple):
     until: float | None = None
     sites: tuple[str, ...] = ()
     kinds: tuple[str, ...] = ()
+    watch: Watch | None = None
+    """Only pages that it matches."""
 
 
 class Events:
@@ -140,6 +143,8 @@ class Events:
         if choice.sites:
             wanted.append("list_contains(?, site)")
             given.append(self._numbers(choice.sites))
+        if choice.watch is not None:
+            pages = f"{pages} and page in (select page from stored.pages where {_matching(choice.watch)})"
         view = f"select * from ({changes_view(pages)}) where {' and '.join(wanted)}"
         self._database.run(f"create or replace temp table chosen as {view}", given)
         counted = {str(kind): int(n) for kind, n in self._database.run("select kind, count(*) from chosen group by 1")}
@@ -157,9 +162,15 @@ class Events:
             found.append(int(rows[0][0]))
         return found
 
-    def newest(self, most: int) -> list[Event]:
-        """The last of the chosen events, the newest first."""
-        return self._read(f"select {_SHOWN} from chosen e", f"order by e.tick desc, e.number desc limit {most:d}")
+    def newest(self, most: int, before: Mark | None = None) -> list[Event]:
+        """The last of the chosen events, or the last before a mark; the newest first."""
+        where = "" if before is None else f"where (e.tick, e.number) < ({before.tick:d}, {before.number:d})"
+        order = f"order by e.tick desc, e.number desc limit {most:d}"
+        return self._read(f"select {_SHOWN} from chosen e", f"{where} {order}")
+
+    def interrupt(self) -> None:
+        """Ends what is computed just now, with an error. Any thread may call this."""
+        self._database.connection.interrupt()
 
     def after(self, mark: Mark, most: int) -> list[Event]:
         """The first events after a mark, in order."""
@@ -174,10 +185,7 @@ class Events:
 
     def count(self, watch: Watch) -> int:
         """How many known pages a watch matches."""
-        like = "like ? escape '\\'"
-        named = f"site in (select site from stored.sites where name {like})"
-        matching = f"url {like}" if "://" in watch.target else named
-        return int(self._database.run(f"select count(*) from stored.pages where {matching}", [watch.sql])[0][0])
+        return int(self._database.run(f"select count(*) from stored.pages where {_matching(watch)}")[0][0])
 
     def _read(self, selected: str, ordered: str) -> list[Event]:
         rows = self._database.run(f"{selected} left join {_NAMES} s on s.site = e.site {ordered}")
@@ -221,6 +229,12 @@ where o.warc_end > 0 and (o.flags & {VisitFlag.REPEATED:d}) = 0 group by all
             [[place.file for place in places], [place.at for place in places]],
         )
         return {Place(*row[:3]): Place(row[3]["file"], row[3]["at"], row[3]["end"]) for row in rows}
+
+
+def _matching(watch: Watch) -> str:
+    """The pages that a watch matches, as a condition on the table of pages."""
+    like = f"like {for_sql(watch.sql)} escape '\\'"
+    return f"url {like}" if "://" in watch.target else f"site in (select site from stored.sites where name {like})"
 
 
 def _micro(wall: float) -> int:

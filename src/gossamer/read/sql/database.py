@@ -123,6 +123,11 @@ class Database:
             "set enable_external_access = false; set lock_configuration = true"
         )
 
+    @property
+    def sources(self) -> Sources:
+        """The files that it reads."""
+        return self._sources
+
     def run(self, statement: str, parameters: Sequence[Any] = (), views: Sequence[str] = ()) -> list[Row]:
         """Runs a trusted statement (unlike `query`). Opens these views, and the tables of `stored` that it names."""
         with _naming(statement):

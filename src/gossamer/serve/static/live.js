@@ -1,10 +1,10 @@
 "use strict";
-// Keeps what changes of the overview up to date. Without it the page shows what it showed when it was loaded.
+// Keeps what changes of a page up to date. Without it the page shows what it showed when it was loaded.
 (() => {
-  const name = document.body.dataset.name;
+  const stream = document.body.dataset.stream;
   const places = new Map([...document.querySelectorAll("[data-live]")].map((each) => [each.dataset.live, each]));
   const state = places.get("state");
-  if (!name || !state) return;
+  if (!stream || !state) return;
   const late = new Map(); // pieces that came while they were in use
   const inUse = (place) => place.contains(document.activeElement) && document.activeElement !== document.body;
 
@@ -19,14 +19,14 @@
     place.innerHTML = html;
     if (scrolled) place.querySelector(".wide").scrollLeft = scrolled;
     if (place.tagName !== "DD") return;
-    place.classList.remove("changed");
+    place.classList.remove("changed-now");
     void place.offsetWidth; // starts the animation again
-    place.classList.add("changed");
+    place.classList.add("changed-now");
   };
 
   let source;
   const listen = () => {
-    source = new EventSource(`/c/${encodeURIComponent(name)}/live`);
+    source = new EventSource(stream);
     source.onmessage = (event) => {
       state.classList.remove("lost");
       for (const [key, html] of [...late, ...Object.entries(JSON.parse(event.data))]) show(key, html);

@@ -218,7 +218,9 @@ def _failed(found: Overview) -> str:
 
 
 def state_of(found: Overview) -> str:
-    return "running" if found.running else f"not running: {found.ending}"
+    if found.running:
+        return "running"
+    return f"not running since {(moment(found.time) or '')[:16].replace('T', ' ')} UTC: {found.ending}"
 
 
 def fragments(found: Overview) -> dict[str, Html]:
@@ -226,14 +228,12 @@ def fragments(found: Overview) -> dict[str, Html]:
     states = [(part.name, part.pages) for part in found.states]
     outcomes = sorted(found.outcomes.items(), key=lambda one: -one[1])
     return {
-        "state": joined(state_of(found)),
+        "state": joined(tag("span", class_="dot running" if found.running else "dot"), state_of(found)),
         "why-left": joined(_why_left(found)),
         "faults": joined([tag("p", fault) for fault in found.faults]),
         **{key: joined(text) for key, (_, text) in figures(found).items()},
         "charts": _charts(found),
-        "states": joined(
-            stack(states, found.counts.known, "Known pages"), bars(states, found.counts.known, "state", found.name)
-        ),
+        "states": _states(found, states),
         "outcomes": bars(outcomes, found.counts.visits, "outcome", found.name, ERRORS),
         "requests": _last(found),
         "reasons": _reasons(found.reasons),
@@ -241,8 +241,21 @@ def fragments(found: Overview) -> dict[str, Html]:
     }
 
 
+def _states(found: Overview, states: Sequence[tuple[str, int]]) -> Html:
+    """The known pages by state: what they are the sum of, and bars."""
+    known = found.counts.known
+    equal = f"{thousands(known)} known = {' + '.join(f'{thousands(pages)} {name}' for name, pages in states)}"
+    return joined(
+        stack(states, known, "Known pages"),
+        tag("p", equal, class_="small"),
+        bars(states, known, "state", found.name),
+    )
+
+
 def page_of(found: Overview) -> str:
     said = fragments(found)
+    known = tag("section", tag("h2", "Known pages"), tag("div", said["states"], data_live="states"))
+    ends = tag("section", tag("h2", "Outcomes of requests"), tag("div", said["outcomes"], data_live="outcomes"))
 
     def live(key: str, name: str = "div", **more: str) -> Html:
         return tag(name, said[key], data_live=key, **more)
@@ -255,12 +268,7 @@ def page_of(found: Overview) -> str:
         tag("dl", *tiles, class_="tiles"),
         live("why-left", "p", class_="small"),
         live("charts", class_="charts"),
-        tag(
-            "div",
-            tag("section", tag("h2", "Known pages"), live("states")),
-            tag("section", tag("h2", "Outcomes of requests"), live("outcomes")),
-            class_="two",
-        ),
+        tag("div", known, ends, class_="two"),
         tag("h2", "Last requests"),
         live("requests"),
         tag("h2", "Why pages wait or are excluded"),
@@ -269,6 +277,7 @@ def page_of(found: Overview) -> str:
         live("longest"),
         name=found.name,
         here="",
+        live=True,
     )
 
 
@@ -296,7 +305,7 @@ def _last(found: Overview) -> Html:
     rows = [
         tag(
             "tr",
-            tag("td", clock(one.time), class_="number"),
+            tag("td", clock(one.time)),
             tag("td", one.outcome, title=SENTENCES.get(one.outcome), class_="error" if one.outcome in ERRORS else None),
             cells((one.status,)),
             tag("th", page_link(found.name, one.url), scope="row"),
@@ -311,7 +320,7 @@ def _longest(found: Overview) -> Html:
         tag(
             "tr",
             tag("th", site_link(found.name, one["site"]), scope="row"),
-            cells((thousands(one["pages"]), f"{one['each']:g}", human_time(one["seconds"]))),
+            cells((thousands(one["pages"]), f"{one['each']:g}", human_time(one["seconds"])), right=True),
         )
         for one in found.pace.longest
     ]
@@ -337,4 +346,5 @@ QUESTION: Final = Question(
     lambda a: answer_of(a.name, a.web, a.seen),
     lambda a, found: page_of(found),
     kind=Overview,
+    live=lambda a: fragments(answer_of(a.name, a.web, a.seen)),
 )

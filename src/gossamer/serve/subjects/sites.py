@@ -7,25 +7,51 @@ from typing import Any, Final
 
 import msgspec
 
-from gossamer.base.errors import UsageError
-from gossamer.base.units import human_size, plural, thousands
-from gossamer.library.collection import Collection
+from gossamer.base.outcomes import Aside
+from gossamer.base.units import human_size, human_time, plural, thousands
 from gossamer.read.explain.text import lines_of
-from gossamer.serve.html import tag
-from gossamer.serve.question import ROWS, ROWS_FIELD, Question, literal, moment, needed, rows_of
-from gossamer.serve.shell import at, cells, choice, form, next_link, search_field, shell, site_link, table
+from gossamer.read.sites import Clock
+from gossamer.serve.html import Child, Html, tag
+from gossamer.serve.question import ROWS, ROWS_FIELD, Asked, Field, Question, moment, needed, rows_of
+from gossamer.serve.shell import at, cells, choice, form, next_link, search_field, shell, site_link, table, told
+from gossamer.serve.site_table import STATES, SUMS, SiteTable, clocks, table_of
+
+SORTS: Final = (*SUMS, "queue", "name")
+"""Orders of the table of sites: numbers from the largest down."""
+_STATES: Final = {
+    "open": "Pages are pending, and the site may be requested in its turn.",
+    "slowed": "It is requested less often than usual, since it failed, or answers slowly.",
+    "waiting": "All of its pages wait.",
+    "quiet": "Nothing is pending.",
+}
+"""Words for the state of a site."""
 
 
 class SiteRow(msgspec.Struct, frozen=True):
     name: str
+    state: str
+    """open, slowed, waiting, or quiet: nothing is pending."""
+    aside: str | None
+    """Why all of its pages wait, if they do."""
+    until: str | None
+    """When that ends."""
+    queue: int | None
+    """Pages that are pending; null: unknown."""
+    planned: int | None
+    """How many of them the current plan has."""
+    next: str | None
+    """Before this time it is not requested again."""
+    wait: float | None
+    """Seconds between two turns, its factor included."""
+    speed: int | None
+    """Bytes a second that its address is expected to give."""
+    latency: float | None
+    """Usual seconds to the first byte."""
     pages: int
     visits: int
     ok: int
     errors: int
     bytes: int
-    aside: str | None
-    """Why its pages wait, if they do."""
-    until: str | None
 
 
 class Sites(msgspec.Struct, frozen=True):
@@ -35,79 +61,111 @@ class Sites(msgspec.Struct, frozen=True):
     """Where the next rows begin; null: there are no more."""
 
 
-SORTS: Final = {
-    name: f"{column} {order} nulls last, t.site"
-    for name, column, order in (
-        ("pages", "pages", "desc"),
-        ("visits", "visits", "desc"),
-        ("errors", "errors", "desc"),
-        ("bytes", "bytes", "desc"),
-        ("name", "name", "asc"),
+def answer_of(asked: Asked) -> Sites:
+    """Sites that were chosen, from place `after` on."""
+    sort = asked.one_of("sort", SORTS, "pages")
+    state = asked.one_of("state", STATES)
+    after, rows = max(0, asked.number("after", 0)), rows_of(asked.number("rows", ROWS))
+    sites = table_of(asked)
+    order = sites.order(sort)
+    order = order[sites.chosen(asked.text("q").lower(), state)[order]]
+    shown = order[after : after + rows]
+    found = clocks(asked, sites.numbers[shown].tolist())
+    listed = [_row(sites, row, found.get(int(sites.numbers[row]))) for row in shown.tolist()]
+    return Sites(listed, len(order), after + len(shown) if after + len(shown) < len(order) else None)
+
+
+def _row(sites: SiteTable, row: int, clock: Clock | None) -> SiteRow:
+    number, pending = int(sites.numbers[row]), int(sites.pending[row])
+    why, until = sites.aside.get(number, (None, None))
+    factor = clock["factor"] if clock else 1.0
+    state = "waiting" if why else "quiet" if pending == 0 else "slowed" if factor > 1 else "open"
+    sums = (int(sites.sums[name][row]) for name in SUMS)
+    return SiteRow(
+        str(sites.names[row]),
+        state,
+        why,
+        moment(until),
+        None if pending < 0 else pending,
+        clock["planned"] if clock else None,
+        moment(clock["next"]) if clock else None,
+        round(clock["wait"] * factor, 3) if clock else None,
+        clock["speed"] if clock else None,
+        clock["usual"] if clock else None,
+        *sums,
     )
-}
-"""Orders of the table of sites."""
 
 
-def answer_of(web: Collection, sort: str = "pages", search: str = "", after: int = 0, rows: int = ROWS) -> Sites:
-    """Sites whose name contains `search`, from place `after` on."""
-    if sort not in SORTS:
-        raise UsageError(f"sites cannot be sorted by {sort!r}", f"Sort by {', '.join(SORTS)}.")
-    like = f"%{literal(search.lower())}%"
-    summed = (
-        "select site, max(name) as name, sum(pages)::bigint as pages, sum(visits)::bigint as visits,"
-        " sum(ok)::bigint as ok, sum(errors)::bigint as errors, sum(bytes)::bigint as bytes"
-        " from stored.sites group by site"
+def page_of(name: str, found: Sites, sort: str, search: str, state: str) -> str:
+    def column(label: str, key: str = "") -> Html | str:
+        """A heading that sorts, if there is an order by this column."""
+        if not key:
+            return label
+        link = tag("a", label, href=at(name, "sites", sort=key, q=search, state=state))
+        return tag("span", link, class_="sorted" if key == sort else None)
+
+    names = (
+        column("site", "name"),
+        "state",
+        column("queue", "queue"),
+        "next turn",
+        "wait",
+        "speed",
+        column("pages", "pages"),
+        column("visits", "visits"),
+        column("ok", "ok"),
+        column("errors", "errors"),
+        column("bytes", "bytes"),
     )
-    database = web.database()
-    aside = {site: (why, until) for site, why, until in web.aside()}
-    found = database.run(
-        f"select *, count(*) over () from ({summed}) t where name like ? escape '\\' order by {SORTS[sort]}"
-        f" limit {rows_of(rows) + 1} offset {max(0, after)}",
-        [like],
-    )
-    total = int(found[0][-1]) if found else 0
-    shown = [
-        SiteRow(*row[1:7], *(aside[row[0]][0], moment(aside[row[0]][1])) if row[0] in aside else (None, None))
-        for row in found[: rows_of(rows)]
-    ]
-    return Sites(shown, total, after + len(shown) if len(found) > len(shown) else None)
-
-
-def page_of(name: str, found: Sites, sort: str, search: str, after: int) -> str:
-    rows = [
-        tag(
-            "tr",
-            tag("th", site_link(name, row.name), scope="row"),
-            cells(
-                (
-                    thousands(row.pages),
-                    thousands(row.visits),
-                    thousands(row.ok),
-                    thousands(row.errors),
-                    human_size(row.bytes),
-                    row.aside,
-                    row.until,
-                )
-            ),
-        )
-        for row in found.rows
-    ]
-    names = ("site", "pages", "visits", "ok", "errors", "bytes", "why it waits", "until")
+    rows = [tag("tr", tag("th", site_link(name, row.name), scope="row"), *_cells(row)) for row in found.rows]
     return shell(
         "Sites",
-        form(name, "sites", search_field("Name contains", search), choice("sort", "Order by", SORTS, sort, all_=False)),
-        table(names, rows, plural(found.total, "site") if found.total else "No site"),
-        next_link(at(name, "sites", sort=sort, q=search, after=found.next) if found.next is not None else None),
+        form(
+            name,
+            "sites",
+            search_field("Name contains", search),
+            choice("state", "State", STATES, state),
+            choice("sort", "Order by", SORTS, sort, all_=False),
+        ),
+        table(names, rows, plural(found.total, "site") if found.total else "No site", numbers=range(2, 11)),
+        next_link(at(name, "sites", sort=sort, q=search, state=state, after=found.next) if found.next else None),
         name=name,
         here="sites",
     )
 
 
+def _cells(row: SiteRow) -> list[Child]:
+    why = tag("div", row.aside.replace("_", " "), class_="small", title=_sentence(row.aside)) if row.aside else None
+    state = tag("td", tag("span", row.state, class_=f"word {row.state}", title=_STATES[row.state]), why)
+    numbers = cells(
+        (
+            None if row.queue is None else thousands(row.queue),
+            (row.until or row.next or "")[5:19].replace("T", " "),
+            None if row.wait is None else human_time(row.wait),
+            None if row.speed is None else f"{human_size(row.speed)}/s",
+            *(thousands(each) for each in (row.pages, row.visits, row.ok)),
+        ),
+        right=True,
+    )
+    errors = tag("td", thousands(row.errors), class_="number error" if row.errors else "number")
+    return [state, numbers, errors, tag("td", human_size(row.bytes), class_="number")]
+
+
+def _sentence(aside: str) -> str:
+    return Aside[aside.upper()].sentence if aside.upper() in Aside.__members__ else ""
+
+
 def page_of_one(name: str, given: str, answer: Any, now: float) -> str:
+    lines = list(lines_of(answer, now))
     return shell(
         given,
-        tag("p", tag("a", "Its pages", href=at(name, "pages", q=f"//{given}/"))),
-        tag("pre", "\n".join(lines_of(answer, now))),
+        tag(
+            "p",
+            tag("a", "Its pages", href=at(name, "pages", q=f"//{given}/")),
+            " · ",
+            tag("a", "What became of them", href=at(name, "changes", site=given)),
+        ),
+        told(name, lines),
         name=name,
         here="sites",
     )
@@ -116,9 +174,15 @@ def page_of_one(name: str, given: str, answer: Any, now: float) -> str:
 QUESTION: Final = Question(
     "sites",
     "Sites, sorted and searched by the server.",
-    lambda a: answer_of(a.web, a.text("sort") or "pages", a.text("q"), a.number("after", 0), a.number("rows", ROWS)),
-    lambda a, found: page_of(a.name, found, a.text("sort") or "pages", a.text("q"), a.number("after", 0)),
-    (("sort", f"{', '.join(SORTS)}."), ("q", "Part of the name."), ("after", "`next` of before."), ROWS_FIELD),
+    answer_of,
+    lambda a, found: page_of(a.name, found, a.text("sort") or "pages", a.text("q"), a.text("state")),
+    (
+        Field("sort", "Column: numbers from the largest down.", among=SORTS),
+        Field("state", "Only sites in this state.", among=STATES),
+        Field("q", "Part of the name."),
+        Field("after", "`next` of before.", "integer"),
+        ROWS_FIELD,
+    ),
     Sites,
 )
 ONE: Final = Question(
@@ -126,5 +190,5 @@ ONE: Final = Question(
     "Everything that is known about a site.",
     lambda a: a.web.explain(needed(a, "name")),
     lambda a, found: page_of_one(a.name, a.text("name"), found, time.time()),
-    (("name", "Its name."),),
+    (Field("name", "Its name.", needed=True),),
 )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import threading
+import math
 from typing import Any, Final
 
 import msgspec
 
-from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.units import plural, thousands
 from gossamer.library.collection import Collection
 from gossamer.read.sql.columns import VIEWS
 from gossamer.serve.html import Child, tag
-from gossamer.serve.question import MOST_ROWS, Question
+from gossamer.serve.question import MOST_ROWS, Field, Question
 from gossamer.serve.shell import at, cells, shell, table
+from gossamer.serve.tables import ending
 
 SECONDS: Final = 10.0
 """What a query may take."""
@@ -30,30 +30,14 @@ class Table(msgspec.Struct, frozen=True):
 
 def answer_of(web: Collection, text: str) -> Table:
     """The first rows of a query. UsageError if it takes too long."""
-    database = web.database()
-    over = threading.Event()
-
-    def end() -> None:
-        over.set()
-        database.connection.interrupt()
-
-    timer = threading.Timer(SECONDS, end)
-    timer.start()
-    try:
+    database, rows = web.database(), list[list[Any]]()
+    with ending(database.connection, SECONDS, "Run it with `gossamer sql`, which has no limit."):
         reader = database.arrow(text, rows=MOST_ROWS + 1)
-        names, rows = list(reader.schema.names), list[list[Any]]()
+        names = list(reader.schema.names)
         for batch in reader:
             rows += [list(row) for row in zip(*(column.to_pylist() for column in batch.columns), strict=True)]
             if len(rows) > MOST_ROWS:
                 break
-    except GossamerError as error:
-        if over.is_set():
-            raise UsageError(
-                f"the query took longer than {SECONDS:.0f} s", "Run it with `gossamer sql`, which has no limit."
-            ) from error
-        raise
-    finally:
-        timer.cancel()
     return Table(names, [[_plain(value) for value in row] for row in rows[:MOST_ROWS]], len(rows) > MOST_ROWS)
 
 
@@ -61,7 +45,9 @@ def _plain(value: Any) -> Any:
     """A value as JSON has it."""
     if isinstance(value, bytes):
         return value.hex()
-    return value if value is None or isinstance(value, str | int | float | bool) else str(value)
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    return value if value is None or isinstance(value, str | int | bool) else str(value)
 
 
 def page_of(name: str, text: str, found: Table | None, error: str = "") -> str:
@@ -87,6 +73,6 @@ QUESTION: Final = Question(
     "The result of a query on the views of `gossamer sql`. It needs the token.",
     lambda a: answer_of(a.web, a.text("query")) if a.text("query") else None,
     lambda a, found: page_of(a.name, a.text("query"), found),
-    (("query", "One query in DuckDB's SQL."),),
+    (Field("query", "One query in DuckDB's SQL."),),
     Table,
 )
