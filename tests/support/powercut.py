@@ -17,12 +17,17 @@ from __future__ import annotations
 import json
 import os
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from pathlib import Path
 
+import xxhash
+
 from gossamer.base.disk import RECORDED
+
+Tree = Mapping[str, "bytes | Tree"]
+"""The files and folders of a folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,16 +182,38 @@ class Disk:
 
     def leave(self, folder: Path, loss: Loss, rng: random.Random) -> None:
         """Writes to `folder` (empty or missing) what a power cut may leave."""
-        _write(self.root, folder, loss, rng)
+        write(self.left(loss, rng), folder)
+
+    def left(self, loss: Loss, rng: random.Random) -> Tree:
+        """What a power cut may leave."""
+        return _left(self.root, loss, rng)
 
 
-def _write(node: _Folder, folder: Path, loss: Loss, rng: random.Random) -> None:
+def _left(node: _Folder, loss: Loss, rng: random.Random) -> Tree:
+    return {
+        name: _left(child, loss, rng) if isinstance(child, _Folder) else child.left(loss, rng)
+        for name, child in node.left(loss, rng).items()
+    }
+
+
+def write(tree: Tree, folder: Path) -> None:
+    """Writes all of it to `folder` (empty or missing)."""
     folder.mkdir(exist_ok=True)
-    for name, child in node.left(loss, rng).items():
-        if isinstance(child, _Folder):
-            _write(child, folder / name, loss, rng)
+    for name, child in tree.items():
+        if isinstance(child, bytes):
+            (folder / name).write_bytes(child)
         else:
-            (folder / name).write_bytes(child.left(loss, rng))
+            write(child, folder / name)
+
+
+def digest_of(tree: Tree) -> str:
+    """The same for trees of the same names and bytes, and for no others."""
+    found = xxhash.xxh3_128()
+    for name, child in sorted(tree.items()):
+        is_file = isinstance(child, bytes)
+        held = xxhash.xxh3_128_hexdigest(child) if isinstance(child, bytes) else digest_of(child)
+        found.update(f"{name}\0{is_file}\0{held}\0".encode())
+    return found.hexdigest()
 
 
 def _loaded(path: Path) -> _Folder:
