@@ -7,6 +7,7 @@ Files that take longest come first, so that no process is left with one of them 
 lets what it runs in the background ignore Ctrl-C, and all programs that it starts: those of the tests do not.
 """
 
+import os
 import signal
 from pathlib import Path
 from typing import Any, Final
@@ -60,12 +61,32 @@ LONGEST: Final = [
 ]
 
 
-WHOLE: Final = ("crawler", "project/test_docs", "project/test_readme", "webs", "cli", "laboratory", "bench", "fuzz")
+WHOLE: Final = (
+    "crawler",
+    "project/test_docs",
+    "project/test_readme",
+    "library/test_crawl",
+    "library/test_examples",
+    "webs",
+    "cli",
+    "laboratory",
+    "bench",
+    "fuzz",
+)
 """Folders and files of tests that run whole crawls, commands or experiments: `make quick` leaves them out."""
+
+
+NO_CRAWLS: Final = "TESTS_WITHOUT_CRAWLS"
+"""An environment variable of `make quick`: a test that starts a crawl fails (`tests/support/crawling.py`)."""
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addoption("--quick", action="store_true", help="leave out whole crawls, commands and experiments")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if config.getoption("--quick"):
+        os.environ[NO_CRAWLS] = "1"
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:

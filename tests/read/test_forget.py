@@ -330,6 +330,7 @@ def test_names_are_found_as_a_whole(text: bytes, named: bool) -> None:
 # --- at any time --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 def test_a_killed_forgetting_is_finished_by_the_next_start(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Tries prefixes of the writes, with unsynced data kept, dropped, torn or mixed."""
     root, tape, left = (tmp_path / name for name in ("root", "tape", "left"))

@@ -26,6 +26,7 @@ from gossamer import config
 from gossamer.webs import checker, demo
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.local import demo_settings
+from tests.conftest import NO_CRAWLS
 from tests.support.timing import COMMAND
 
 SMALL: Final = ("collection.max_pages=100000", "collection.max_sites=1000", "harvester.pause=10ms")
@@ -57,7 +58,14 @@ def gossamer(*arguments: str | Path, **environment: str) -> Ended:
     done = subprocess.run(
         command(*arguments), capture_output=True, text=True, timeout=COMMAND, env=os.environ | environment
     )
+    if arguments[0] == "crawl" and done.returncode == 0:
+        is_marked_slow()
     return Ended(done.returncode, done.stdout, done.stderr)
+
+
+def is_marked_slow() -> None:
+    """Fails in `make quick`: called where a whole crawl begins or has run."""
+    assert not os.environ.get(NO_CRAWLS), "a test that needs a whole crawl is marked `slow`: `make quick` leaves it out"
 
 
 def command(*arguments: str | Path, program: str = "") -> list[str]:
@@ -71,6 +79,7 @@ class Crawling:
     def __init__(
         self, folder: Path, arguments: Sequence[str | Path], environment: dict[str, str], program: str = ""
     ) -> None:
+        is_marked_slow()
         self.folder = folder
         self._files = [tempfile.TemporaryFile("w+") for _ in range(2)]  # noqa: SIM115
         self.process = subprocess.Popen(

@@ -95,6 +95,7 @@ def test_events_are_chosen_by_time_site_and_kind(crawled: Path) -> None:
     assert gossamer("changes", crawled, "--since", "yesterday-ish").code == 2
 
 
+@pytest.mark.slow
 def test_feed_and_page_are_written_as_a_whole(crawled: Path, tmp_path: Path) -> None:
     feed, page = tmp_path / "feed.xml", tmp_path / "page.html"
     feed.write_text("an older feed")
@@ -105,6 +106,7 @@ def test_feed_and_page_are_written_as_a_whole(crawled: Path, tmp_path: Path) -> 
     assert sorted(path.name for path in tmp_path.iterdir()) == ["feed.xml", "page.html"]
 
 
+@pytest.mark.slow
 def test_watches_of_a_crawl_are_told_by_itself(crawl: Crawled) -> None:
     """Everything since the watch was added, in order, in bundles, and signed; nothing that was known before."""
     after = [event for event in reversed(changes(crawl.folder)) if event["kind"] != "new" or "fresh" in event["url"]]
@@ -132,12 +134,14 @@ def test_a_watch_that_matches_nothing_says_so_and_stays(crawl: Crawled) -> None:
     assert gossamer("watch", crawl.folder, "--remove", "4").code == 2
 
 
+@pytest.mark.slow
 def test_nothing_is_told_twice_when_there_is_nothing_new(crawl: Crawled) -> None:
     before = len(crawl.receiver.got)
     ended = gossamer("watch", crawl.folder, "--once")
     assert (ended.code, ended.errors, len(crawl.receiver.got)) == (0, "", before)
 
 
+@pytest.mark.slow
 def test_a_webhook_that_fails_for_a_day_is_in_status(crawl: Crawled) -> None:
     failing = watches.Standing(1, 1, failures=30, since=time.time() - 90_000, error="it answers 500")
     found = watches.read(crawl.folder).watches[1]
@@ -149,6 +153,7 @@ def test_a_webhook_that_fails_for_a_day_is_in_status(crawl: Crawled) -> None:
     assert "not told since" not in gossamer("status", crawl.folder).output
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [

@@ -261,6 +261,7 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crawled]:
 WAYS: Final = (TRAP, "2135031809", "[::ffff:127.66.0.1]", "trap.test")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("robots", ["names sitemaps", *WAYS])
 def test_no_robots_txt_or_sitemap_leads_to_a_connection(robots: str, tmp_path: Path) -> None:
     """Its robots.txt names sitemaps there, sitemaps that move there, an index and a list of what is there; or it has
@@ -317,6 +318,7 @@ def connections_to(trap: socket.socket) -> int:
         count += 1
 
 
+@pytest.mark.slow
 def test_no_notation_redirect_or_name_leads_to_a_connection(crawled: Crawled) -> None:
     assert crawled.trapped == 0
     visits = crawled.visits()
@@ -326,6 +328,7 @@ def test_no_notation_redirect_or_name_leads_to_a_connection(crawled: Crawled) ->
     assert not any("linked" in url for url in visits)
 
 
+@pytest.mark.slow
 def test_the_pages_are_known_and_their_sites_are_suspended(crawled: Crawled) -> None:
     known = {row["url"] for row in rows(crawled.folder, "pages") if "linked" in row["url"]}
     assert f"http://{TRAP}:{crawled.port}/linked" in known
@@ -340,6 +343,7 @@ def test_the_pages_are_known_and_their_sites_are_suspended(crawled: Crawled) -> 
     assert counted["not_http"] == 4, "a zone id and another scheme, linked and as redirects"
 
 
+@pytest.mark.slow
 def test_a_name_whose_address_changes_is_requested_at_the_address_that_was_checked(crawled: Crawled) -> None:
     asked = [raw for raw in crawled.requests if b"Host: rebind.test" in raw]
     assert len(asked) == 6, "robots.txt, the sitemap and four pages"
