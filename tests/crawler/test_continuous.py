@@ -47,8 +47,10 @@ class Endless:
         return [each.url for each in self.world.asked if each.ask is Ask.PAGE]
 
 
-def test_new_pages_get_their_share_in_every_tenth_of_an_endless_web(tmp_path: Path) -> None:
-    web = Endless(tmp_path, "manager.min_period=5min", "harvester.wait=240s", "harvester.wait_large=240s")
+@pytest.mark.parametrize("policy", ["value", "breadth-first"])
+def test_new_pages_get_their_share_in_every_tenth_of_an_endless_web(tmp_path: Path, policy: str) -> None:
+    waits = "harvester.wait=240s", "harvester.wait_large=240s"
+    web = Endless(tmp_path, "manager.min_period=5min", f"manager.policy={policy}", *waits)
     result = web.world.run([f"http://s{i}.example/" for i in range(5)], seconds=DAY)
     assert result.ending is Ending.TIME
     assert impolite(web.world.asked, 240.0, 1.0) == []

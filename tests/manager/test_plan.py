@@ -267,7 +267,7 @@ def test_the_position_of_a_page_agrees_with_the_plan(policy: Strategy, seed: int
                 assert found.score == pytest.approx(float(score(columns, policy, value, page, again)), rel=1e-5)
 
 
-@pytest.mark.parametrize("policy", ["value", "opic", "breadth-first"])
+@pytest.mark.parametrize("policy", ["value", "opic", "breadth-first", "mercator"])
 @settings(max_examples=40, deadline=None)
 @given(seed=st.integers(0, 2**32), revisit=st.sampled_from(list(POLICIES)))
 def test_plan_and_position_agree_in_a_continuous_crawl(policy: str, seed: int, revisit: str) -> None:

@@ -106,7 +106,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.preset": ("research", "archive", "news", "mirror", "general"),
     "manager.revisit": (
         "expected", "profit", "outdated", "uniform", "proportional", "freshness", "age", "harmonic", "webfountain",
-        "adaptive", "fronts", "fronts-evenly", "quality",
+        "adaptive", "fronts", "fronts-evenly", "quality", "random",
     ),
     "manager.weights": SCORES,
     "seeder.follow": ("links", "sitemaps", "none"),

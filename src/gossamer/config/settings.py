@@ -241,7 +241,7 @@ class ManagerSettings:
     share of copies that are up to date, for their age, and against missed changes; webfountain: freshness at first,
     then uniform; adaptive: intervals that shrink with a change and grow without; fronts, fronts-evenly: from eight
     queues by rate of change (Mercator), from each half as often as from the one before, or as often; quality: as often
-    as it is worth."""
+    as it is worth; random: as uniform, but in random order."""
     new_share: float = 0.5
     """In a continuous crawl: share of the requests that goes to pages that were never fetched. What they do not need
     goes to re-visits, and the other way round."""

@@ -37,7 +37,7 @@ from gossamer.manager.policies import PageArrays, pages_of
 from gossamer.manager.profit import CLOSED, appraise
 from gossamer.manager.slices import by_site
 from gossamer.manager.steer import SAMPLE, Steering, columns_of, sampled, scale_of
-from gossamer.manager.strategies import AT_LAST, Strategy
+from gossamer.manager.strategies import Strategy
 from gossamer.manager.value import Terms, Value, terms_of
 
 _LOW, _NEVER = np.uint64(0xFFFFFFFF), np.uint64(0xFFFFFFFFFFFFFFFF)
@@ -89,7 +89,7 @@ def make_plan(
     known, sites = page.count, site.count
     pages, terms = pages_of(columns), terms_of(columns, policy.code, value, issued, wall)
     suspended = is_suspended(site.refused[:sites], site.next[:sites], wall + horizon)
-    if steering is not None and policy.code not in AT_LAST:
+    if steering is not None:
         terms = terms.scaled(scale_of(pages, known, suspended, terms, batch_size, steering))
     selection = _Selection(pages, known, suspended, terms, batch_size, max(1, per_site))
     keys = selection.run()

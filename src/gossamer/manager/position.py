@@ -18,6 +18,7 @@ from gossamer.base.arrays import F32, F64, I64, Array, Bools
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.base.outcomes import FOR_GOOD
 from gossamer.manager import strategies
+from gossamer.manager.revisits.policies import lots_of
 from gossamer.manager.revisits.scale import heed, places_of, read
 from gossamer.manager.revisits.signals import BELIEVED
 from gossamer.manager.value import GIVEN, Known, Terms, Value, terms_of
@@ -258,14 +259,21 @@ class _Chunk:
             trust = again.trust.of(self.known.origin.site[self._column("origin")])
             heard = np.flatnonzero((signals > 0) & (trust.doubt > BELIEVED))
             numbers[heard] = heed(again.heeded, code[heard], age[heard], signals[heard] - 1.0, trust.of(heard))
+        if again.random:
+            numbers = numbers - np.log(lots_of(np.arange(self.first, self.end), self._column("due")))
         found: F64 = np.exp(numbers - again.scale)
         return found
 
     def scores(self) -> F32:
         terms, again = self.terms, self._again(_NO_FLAGS)
         if terms.code in strategies.AT_LAST:
-            age = np.maximum(0.0, terms.wall - self._column("due"))
-            return np.where(again, (strategies.LAST / (1.0 + age)).astype(np.float32), self._by_place())
+            if len(terms.again.numbers):
+                numbers = self._numbers()
+                found = np.where(numbers >= 1, numbers, strategies.LAST / (1.0 + numbers))
+            else:
+                found = strategies.LAST / (1.0 + np.maximum(0.0, terms.wall - self._column("due")))
+            with np.errstate(over="ignore"):
+                return np.where(again, found.astype(np.float32), self._by_place())
         worth = self.worth()
         if not again.any():
             return worth

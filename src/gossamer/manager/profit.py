@@ -15,7 +15,8 @@ Scores by policy. The plan takes the largest first; equal scores are ordered by 
     mercator         minus its time in the queue     the same
 
 In a continuous crawl a page to be fetched again has, in place of the factor (1 - f^gamma), its number by the policy of
-re-visits, on the scale that `revisits/scale.py` explains.
+re-visits, on the scale that `revisits/scale.py` explains. The last three policies have no numbers for new pages: a page
+whose number on that scale is 1 or more comes before all new pages, and one with a smaller number after them.
 
 Pages are appraised some thousand neighbours at a time, score by score: columns that do not count are not read, the
 compiler vectorises the rest, and no kernel passes arrays to another page by page (numba would count references each
@@ -35,6 +36,7 @@ from gossamer.base.compiled import allocating, inlined, njit
 from gossamer.base.model import Outcome, PageFlag, State
 from gossamer.manager import strategies
 from gossamer.manager.policies import PageArrays, completed_of
+from gossamer.manager.revisits.policies import LOT
 from gossamer.manager.revisits.scale import AGE_STEP, AGES, FIRST_AGE, Heeded
 from gossamer.manager.revisits.signals import BELIEVED
 from gossamer.manager.value import GIVEN, Terms
@@ -45,6 +47,7 @@ _CASH: Final = np.uint64(GIVEN - 1)
 _ONE: Final = np.float32(1)
 _AGES: Final = len(AGES)
 _LAST: Final = _AGES - 1.001
+_PAGE, _VISITED, _BOTH = LOT
 
 CLOSED, NEW, AGAIN = 0, 1, 2
 """How a page may be planned: not now, as one not fetched yet, or to be fetched again."""
@@ -79,14 +82,17 @@ def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, 
         merit = pages.completed[first:end] if terms.code == strategies.COMPLETED else pages.merit[first:end]
         for i in range(count):
             scores[i] = simple_score(terms.code, first + i, depth[i], cash[i], merit[i], pages.ranking)
-    if terms.code == strategies.BREADTH_FIRST or terms.code == strategies.SHALLOW or terms.code == strategies.MERCATOR:
+    at_last = (
+        terms.code == strategies.BREADTH_FIRST or terms.code == strategies.SHALLOW or terms.code == strategies.MERCATOR
+    )
+    if again and weighed:
+        index[2] += again
+        _weigh(pages, first, end, ways, terms, scores, at_last)
+    elif again and at_last:
         visited = pages.due[first:end]
         for i in range(count):
             if ways[i] == AGAIN:
                 scores[i] = np.float32(strategies.LAST / (1.0 + max(0.0, terms.wall - visited[i])))
-    elif again and weighed:
-        index[2] += again
-        _weigh(pages, first, end, ways, terms, scores)
     elif again:
         for i in range(count):
             if ways[i] == AGAIN:
@@ -95,7 +101,7 @@ def appraise(pages: PageArrays, terms: Terms, first: int, count: int, ways: U8, 
 
 
 @njit
-def _weigh(pages: PageArrays, first: int, end: int, ways: U8, terms: Terms, scores: F32) -> None:
+def _weigh(pages: PageArrays, first: int, end: int, ways: U8, terms: Terms, scores: F32, at_last: bool) -> None:
     """The scores of pages to be fetched again in a continuous crawl."""
     belief, visited, signals, origin = (
         pages.belief[first:end],
@@ -115,8 +121,22 @@ def _weigh(pages: PageArrays, first: int, end: int, ways: U8, terms: Terms, scor
                 )
             else:
                 number = _read(again.numbers, belief[i], min(max(at, 0.0), _LAST))
+            if again.random:
+                number -= math.log(_lot(np.uint64(first + i), np.uint64(visited[i])))
             number = math.exp(number - again.scale)
-            scores[i] = np.float32((float(scores[i]) if again.weighs else 1.0) * number)
+            if at_last:
+                scores[i] = np.float32(number if number >= 1.0 else strategies.LAST / (1.0 + number))
+            else:
+                scores[i] = np.float32((float(scores[i]) if again.weighs else 1.0) * number)
+
+
+@inlined
+def _lot(page: np.uint64, visited: np.uint64) -> float:
+    """As `policies.lots_of` has it."""
+    mixed = page * _PAGE ^ visited * _VISITED
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * _BOTH
+    both = (mixed >> np.uint64(40)) + ((mixed >> np.uint64(16)) & np.uint64(0xFFFFFF)) + np.uint64(1)
+    return np.float64(both) * 2.0**-24
 
 
 @inlined

@@ -4,6 +4,9 @@ The scale is steered so that `manager.new_share` of the requests goes to new pag
 depth to which plans were used lately: the scale makes the two kinds meet there in the wanted proportion. What was
 requested since then corrects it: sites, not plans, have the last word on what is requested. Neither kind gets less than
 a fiftieth of a plan; what one kind cannot use, because too few of its pages are due, goes to the other by itself.
+
+Policies that only order new pages (`strategies.AT_LAST`) give them no numbers to compare with. There the scale is the
+number of the last re-visit that has a turn: such pages come before all new ones, the others after them.
 """
 
 from __future__ import annotations
@@ -16,10 +19,13 @@ import numpy as np
 from gossamer.base.arrays import F32, I64, Array, Bools
 from gossamer.manager.policies import PageArrays
 from gossamer.manager.profit import AGAIN, NEW, appraise
+from gossamer.manager.strategies import AT_LAST
 from gossamer.manager.value import Terms
 
 SAMPLE: Final = 1 << 15
 """Number of pages in a sample."""
+_LIFT: Final = 60.0
+"""Under `AT_LAST`: the logarithm by which numbers are raised, so that all of them are at least 1."""
 _LEAST: Final = 0.02
 """Neither kind gets less of a plan."""
 _DEPTH: Final = 64
@@ -61,10 +67,18 @@ class Steering:
         new, again = new[new > 0], again[again > 0]
         if not len(new) or not len(again):
             return 0.0
+        for_new, for_again = self._depths(each, batch)
+        return float(np.log(_at(again, for_again)) - np.log(_at(new, for_new))) + self.correction
+
+    def turn(self, again: F32, each: float, batch: int) -> float:
+        """The logarithm of the number of the last re-visit that has a turn, where new pages have no numbers."""
+        return float(np.log(_at(again, self._depths(each, batch)[1]))) + self.correction if len(again) else 0.0
+
+    def _depths(self, each: float, batch: int) -> tuple[float, float]:
+        """How many sampled pages of both kinds are requested from a plan."""
         depth = min(float(batch), max(_DEPTH, self.depth)) / each
         share = min(1 - _LEAST, max(_LEAST, self.share))
-        at_new, at_again = _at(new, share * depth), _at(again, (1 - share) * depth)
-        return float(np.log(at_again) - np.log(at_new)) + self.correction
+        return share * depth, (1 - share) * depth
 
 
 def _at(values: Array, depth: float) -> float:
@@ -81,8 +95,13 @@ def scale_of(
     sample = sampled(known, stride)
     sample = sample[~suspended[pages.site[pages.origin[sample]]]]
     ways, scores = np.zeros(len(sample), np.uint8), np.empty(len(sample), np.float32)
-    appraise(columns_of(pages, sample), terms.scaled(0.0), 0, len(sample), ways, scores, np.zeros(4))
-    return steering.scale(scores[ways == NEW], scores[ways == AGAIN], float(stride), batch_size)
+    at_last = terms.code in AT_LAST
+    lifted = terms.scaled(-_LIFT if at_last else 0.0)
+    appraise(columns_of(pages, sample), lifted, 0, len(sample), ways, scores, np.zeros(4))
+    new, again = scores[ways == NEW], scores[ways == AGAIN]
+    if at_last:
+        return steering.turn(again, float(stride), batch_size) - _LIFT
+    return steering.scale(new, again, float(stride), batch_size)
 
 
 def columns_of(pages: PageArrays, some: I64) -> PageArrays:

@@ -20,12 +20,12 @@ from gossamer.base.errors import UsageError
 BREADTH_FIRST, OPIC, VALUE, BACKLINKS, FRACTIONAL, MERIT, PARTIAL, RANDOM, SHALLOW, COMPLETED, MERCATOR = range(11)
 
 AT_LAST: Final = (BREADTH_FIRST, SHALLOW, MERCATOR)
-"""Policies that put re-visits after all new pages: no scale can change that."""
+"""Policies that put re-visits after all new pages, but for those that have a turn in a continuous crawl (`profit`)."""
 UNIT: Final = 2.0**50
 """Cash per unit of PageRank, for PARTIAL."""
 LAST: Final = -(2.0**100)
-"""Score of a page that was just fetched, under strategies that put re-visits after all others: the longer ago its visit
-was, the nearer to 0 is its score, so that the oldest copy goes first and none starves."""
+"""Score of a page that was just fetched, under `AT_LAST`: the longer ago its visit was, the nearer to 0 is its score,
+so that the oldest copy goes first and none starves."""
 
 
 @dataclass(frozen=True, slots=True)

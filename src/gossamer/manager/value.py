@@ -158,6 +158,8 @@ class AgainTerms(NamedTuple):
     """The logarithm by which these are divided."""
     weighs: bool
     """Whether they are multiplied by the worth of the page."""
+    random: bool
+    """Whether they are divided by the lot of the page (`policies.lots_of`)."""
     heeded: Heeded
     """For pages with signals, by code and age; empty: signals do not count."""
     trust: Trust
@@ -220,17 +222,18 @@ def _again(known: Known, value: Value, wall: float) -> AgainTerms:
     if not value.continuous:
         once = np.full(CODES, value.gamma / value.change_period)
         least = value.min_period if value.revisits else np.inf
-        return AgainTerms(once, least, NO_TABLE, 0.0, True, Heeded(NO_TABLE, NO_TABLE), Trust(_NOBODY, _NOBODY))
+        return AgainTerms(once, least, NO_TABLE, 0.0, True, False, Heeded(NO_TABLE, NO_TABLE), Trust(_NOBODY, _NOBODY))
     page, habits = known.page, known.habits
     prior = prior_of(habits, value.change_period)
     decays = value.gamma * decode(np.arange(CODES), prior).rates
     begun, used = float(habits[BEGUN]), slice(0, page.count)
     passed, again = wall - begun if begun else 0.0, float(habits[AGAIN])
     table = table_of(value.revisit, prior, value.gamma, again, passed, page.belief[used], page.compared[used])
-    weighs, sites = POLICIES[value.revisit].weighs, slice(0, known.site.count)
+    policy, sites = POLICIES[value.revisit], slice(0, known.site.count)
     trust = Trust(known.site.doubt[sites], known.site.announced[sites])
     heeded = heeded_by(value.revisit, prior)
-    return AgainTerms(decays, value.min_period, table, float(habits[SCALE]), weighs, heeded, trust)
+    scale, random = float(habits[SCALE]), value.revisit == "random"
+    return AgainTerms(decays, value.min_period, table, scale, policy.weighs, random, heeded, trust)
 
 
 def _by_site(known: Known, part: np.float32) -> F32:

@@ -209,12 +209,6 @@ def _copies(folder: Path, image: Mapped, settings: Settings) -> Array:
             f"{folder}: no page was visited again yet, so nothing is known of how often its pages change",
             "Let it re-visit pages for some days: gossamer crawl DIR --continuous.",
         )
-    if LIVE[settings.manager.policy].code in AT_LAST:
-        raise GossamerError(
-            f"{folder}: manager.policy {settings.manager.policy} re-visits pages in the order of their discovery, "
-            "however often they change",
-            "Use another policy for a continuous crawl: --set manager.policy=value.",
-        )
     return chosen
 
 
@@ -242,7 +236,8 @@ class _Crowd:
         pending = int((np.asarray(columns.page.state) == State.PENDING).sum())
         self.new = New(min(_MOST_NEW, manager.new_share), pending / DAY)
         sites = np.asarray(columns.origin.site)[np.asarray(columns.page.origin)[chosen]].astype(np.int64)
-        worths = _worths(image, settings, value)[chosen] if POLICIES[manager.revisit].weighs else np.ones(len(chosen))
+        weighs = POLICIES[manager.revisit].weighs and LIVE[manager.policy].code not in AT_LAST
+        worths = _worths(image, settings, value)[chosen] if weighs else np.ones(len(chosen))
         codes = np.asarray(columns.page.belief)[chosen].astype(np.int64)
         self._made: tuple[F32, Forecast] | None = None
         levels = levels_within(image, settings, chosen, sites)

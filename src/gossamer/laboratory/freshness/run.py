@@ -16,12 +16,12 @@ from gossamer.base.arrays import F64, I64, Bools
 from gossamer.laboratory.freshness.ear import Ear
 from gossamer.laboratory.freshness.learner import Learner
 from gossamer.laboratory.freshness.worlds import World
-from gossamer.manager.revisits.policies import POLICIES, Moment
+from gossamer.manager.revisits.policies import POLICIES, Moment, lots_of
 from gossamer.manager.revisits.rates import Belief, Prior
 
 BATCHES: Final = 100
 """Batches in which every page could be visited once."""
-UNLEARNED: Final = ("uniform", "adaptive")
+UNLEARNED: Final = ("uniform", "random", "adaptive")
 """Policies that need no rates."""
 _SHRINK, _GROW = 0.8, 1.2
 _NODES, _WEIGHTS = np.polynomial.hermite_e.hermegauss(15)
@@ -86,7 +86,7 @@ class Crawler:
         self.stale = world.next_change(np.arange(pages), np.maximum(self.last, 0.0))
         self.left = np.ones(pages, bool)
         """Pages that are not known to be dead."""
-        self._intervals = np.full(pages, pages / budget)
+        self._intervals, self._lots = np.full(pages, pages / budget), lots_of(np.arange(pages), np.zeros(pages))
         self.weights = np.ones(pages)
         self._learner, self._ear = Learner(world, period, rates, random), ear
 
@@ -100,7 +100,9 @@ class Crawler:
         ages = np.maximum(now - self.last[known], 1.0)
         belief = self._learner.belief(known, ages)
         worth = self.weights[known] ** way.alpha
-        moment = Moment(belief, worth, ages, self._budget, visits, self._intervals[known], way.gamma)
+        moment = Moment(
+            belief, worth, ages, self._budget, visits, self._intervals[known], way.gamma, lots=self._lots[known]
+        )
         numbers = policy.choose(moment)
         if self._ear is not None:
             self._ear.hear(now)
@@ -114,7 +116,7 @@ class Crawler:
             self._learner.learn_again()
         self._intervals[pages] *= np.where(changed, _SHRINK, _GROW)
         self.left[pages[self.world.deaths[pages] <= now]] = False
-        self.last[pages] = now
+        self.last[pages], self._lots[pages] = now, lots_of(pages, np.full(len(pages), now))
         self.stale[pages] = self.world.next_change(pages, np.full(len(pages), now))
         return pages, np.stack((predicted, changed))
 

@@ -4,7 +4,8 @@ A policy gives each page a number; the pages with the largest numbers are asked 
 often each page should be visited, for a budget; its number is the share of its period that has passed, so visits are
 evenly spaced. Policies of the second kind say what a visit is worth now, and need no budget.
 
-    uniform       every page as often as any other
+    uniform       every page as often as any other, in a fixed order
+    random        the same, in random order
     proportional  as often as it changes
     freshness     so that as many copies as possible are up to date (Cho and Garcia-Molina): some pages never
     age           so that copies are outdated for as short as possible (Cho and Garcia-Molina)
@@ -32,7 +33,7 @@ from typing import Final, Protocol
 
 import numpy as np
 
-from gossamer.base.arrays import F32, F64
+from gossamer.base.arrays import F32, F64, U64, Array
 from gossamer.manager.revisits.rates import Belief
 
 _FRONTS: Final = 1 / (21_600.0 * 4.0 ** np.arange(7))
@@ -59,6 +60,8 @@ class Moment:
     gamma: float = 1.0
     counts: F64 | float = 1.0
     """How many pages each row stands for."""
+    lots: F64 | float = 1.0
+    """Factors of the intervals of `random`."""
 
 
 def uniform(rates: F64, weights: F64, budget: float, counts: F64 | float = 1.0) -> F64:
@@ -212,6 +215,23 @@ def _interpolated(table: F32, belief: Belief, ages: F64) -> F64:
     return found
 
 
+# --- random order -----------------------------------------------------------------------------------------
+
+
+def lots_of(pages: Array, visited: Array) -> F64:
+    """By how much the interval that follows a visit at this second is longer, or shorter, than the mean: as if pages
+    were visited in rounds, each round in another order. It is the sum of two random numbers, drawn by a hash of page
+    and time; `profit` computes the same."""
+    mixed: U64 = pages.astype(np.uint64) * LOT[0] ^ visited.astype(np.uint64) * LOT[1]
+    mixed = (mixed ^ (mixed >> np.uint64(32))) * LOT[2]
+    both: U64 = (mixed >> np.uint64(40)) + ((mixed >> np.uint64(16)) & np.uint64(0xFFFFFF)) + np.uint64(1)
+    found: F64 = both.astype(np.float64) * 2.0**-24
+    return found
+
+
+LOT: Final = (np.uint64(0x9E3779B97F4A7C15), np.uint64(0xD6E8FEB86659FD93), np.uint64(0xBF58476D1CE4E5B9))
+
+
 # --- the table ---------------------------------------------------------------------------------------------
 
 
@@ -260,6 +280,7 @@ POLICIES: Final[dict[str, Policy]] = {
     name: Policy(sentence, choose or _spaced(allots or uniform), allots)
     for name, sentence, choose, allots in (
         ("uniform", "Every page as often as any other.", None, uniform),
+        ("random", "Every page as often as any other, in random order.", lambda m: m.ages / m.lots, None),
         ("proportional", "As often as it changes.", None, proportional),
         ("freshness", "As many copies as possible are up to date.", None, for_freshness),
         ("age", "Copies are outdated for as short as possible.", None, for_age),
