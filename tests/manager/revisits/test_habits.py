@@ -168,3 +168,28 @@ def test_beliefs_are_computed_again_for_all_pages_however_many_at_a_time() -> No
     for most in (7, 300, 128) * 5:
         habits._refresh(most)
     assert not (page.belief[:PAGES] == 1).any()
+
+
+def test_the_lifetime_of_an_answer_is_a_hint_until_the_second_visit() -> None:
+    """Pages whose answers are fresh for ten minutes change every two days, those with a month every two months."""
+    desk = desk_of("manager.continuous=true")
+    page, random, rates = desk.columns.page, np.random.default_rng(4), np.array([1 / 2, 1 / 60]) / DAY
+    kind = np.arange(PAGES) % 2
+    first = visits_of(list(range(PAGES)), DAY, [Change.UNKNOWN] * PAGES)
+    first["lifetime"] = np.where(kind == 0, 600, 30 * DAY)
+    page.compared[:PAGES] = 0
+    desk[Habits].follow_visits(first)
+    assert (page.belief[:PAGES] == 0).all(), "nothing was learned yet"
+    for day, some in enumerate(np.array_split(np.arange(PAGES - 2), 30)):
+        time = (6 + day) * DAY
+        changed = random.random(len(some)) < -np.expm1(-rates[kind[some]] * (time - page.due[some]))
+        desk[Habits].follow_visits(visits_of(some.tolist(), time, np.where(changed, 3, 1).tolist()))
+    assert (page.unchanged[: PAGES - 2] >= 0).all()
+    assert desk[Habits].statistics()["lifetimes_heeded"] == 2
+    left = first[-2:].copy()
+    left["time"] = 40 * DAY
+    desk[Habits].follow_visits(left)
+    often, seldom = decode(page.belief[PAGES - 2 : PAGES], desk[Habits].prior).rates
+    assert often > 3 * seldom
+    desk[Habits].follow_visits(visits_of([PAGES - 2], 80 * DAY, [Change.NONE]))
+    assert page.unchanged[PAGES - 2] == pytest.approx(79 * DAY), "from the second visit on only its changes count"

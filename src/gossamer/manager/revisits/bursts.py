@@ -1,10 +1,9 @@
 """Bursts: how much more often a page changes after a visit that found a change than after one that found none.
 
 Changes of real pages come in bursts, and a page that rests goes on resting. Two factors on the believed rate, one for
-each kind of last visit, are learned from all visits, by comparing how many changes they predict with how many are
-found. What both have in common says how good beliefs are, not that changes come in bursts. So only what they differ by
-is used, and of that what exceeds a third and two standard errors: where pages change independently of their past,
-nothing is left, and nothing is lost.
+each kind of last visit, are learned from all visits (`factors`). What both have in common says how good beliefs are,
+not that changes come in bursts. So only what they differ by is used, and of that what exceeds a third and two standard
+errors: where pages change independently of their past, nothing is left, and nothing is lost.
 
 Invariants, each a test of the same name:
 
@@ -19,23 +18,16 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gossamer.base.arrays import F64, Array
-from gossamer.manager.revisits.policies import chance
+from gossamer.manager.revisits import factors
 from gossamer.manager.revisits.rates import Belief
 
 LASTS: Final = 3
 FIRST, SAME, OTHER = range(LASTS)
 """What the last visit of a page found: it was the first, or found no change, or a change."""
-_DOUBT: Final = 30.0
-"""Weight of the assumption that there are no bursts: that many visits whose outcome depends on the rate entirely."""
-_MEMORY: Final = 3000.0
-"""Weight at which older visits begin to be forgotten."""
-_MOST: Final = 2.0
-"""Of the logarithm of a factor: it is seven at most."""
 _LEAST: Final = 0.3
 """Differences of the logarithms that count as none."""
 _ERRORS: Final = 2.0
 """Standard errors of the difference that count as none."""
-_STEP: Final = 0.1
 
 
 class Bursts(NamedTuple):
@@ -61,10 +53,5 @@ class Bursts(NamedTuple):
     def learn(self, last: Array, belief: Belief, seconds: F64, told: Array, changed: Array) -> None:
         """Takes what visits found of pages: `belief` is the corrected one, `told` the probability of a change that was
         believed in."""
-        whole = Belief(belief.mean + (self.logs - self.used)[last].astype(np.float32), belief.spread)
-        said = chance(whole, seconds)
-        slope = (chance(Belief(whole.mean + np.float32(_STEP), whole.spread), seconds) - said) / _STEP
-        missed = np.bincount(last, changed - np.clip(told + said - chance(belief, seconds), 0, 1), LASTS)
-        self.weights[:] = np.minimum(self.weights + np.bincount(last, slope, LASTS), _MEMORY)
-        self.logs[:] = np.clip(self.logs + missed / (self.weights + _DOUBT), -_MOST, _MOST)
+        factors.learn(self.logs, self.weights, self.used, last, belief, seconds, told, changed)
         self.logs[FIRST] = 0

@@ -30,6 +30,8 @@ GATHERING: Final = 193
 """Of the pages whose beliefs are computed again: those that a round still gathers for the places of their sites."""
 LASTS_LOGS, LASTS_WEIGHTS = slice(194, 197), slice(197, 200)
 """`Bursts`."""
+HINTS_LOGS, HINTS_WEIGHTS = slice(200, 216), slice(216, 232)
+"""`Lifetimes`."""
 
 
 def prior_of(habits: F64, period: float) -> Prior:

@@ -9,8 +9,9 @@ plan needs no estimates. The code also says whether the last visit found a chang
 What is known once for all pages is in `columns.habits`; what is known of a site has ten bytes (`sites`). The prior is
 fitted anew whenever there are a third more observations; after that the beliefs of all pages are computed again, some
 at each observation, so that no tick takes long and a replay does the same: once to find the places of the sites, and
-once with these. A page that was never compared has the belief of its site, from its first visit on. Under the policy
-`adaptive` the code holds the inverse of the page's interval (Nutch).
+once with these. A page that was never compared has the belief of its site, from its first visit on, corrected by the
+lifetime of its answer (`lifetimes`); its class of lifetimes stands in `unchanged` meanwhile, as a negative number.
+Under the policy `adaptive` the code holds the inverse of the page's interval (Nutch).
 
 Invariants, each a test of the same name:
 
@@ -43,6 +44,8 @@ from gossamer.manager.revisits.common import (
     CURSOR,
     FOUND,
     GATHERING,
+    HINTS_LOGS,
+    HINTS_WEIGHTS,
     LASTS_LOGS,
     LASTS_WEIGHTS,
     LEFT,
@@ -54,6 +57,7 @@ from gossamer.manager.revisits.common import (
     prior_of,
 )
 from gossamer.manager.revisits.heard import Heard
+from gossamer.manager.revisits.lifetimes import COUNT, Lifetimes, class_of
 from gossamer.manager.revisits.rates import Belief, Prior, believe, decode, encode, fit, found_change
 from gossamer.manager.revisits.scale import measure
 from gossamer.manager.revisits.shown import SHOWN, Told
@@ -80,7 +84,7 @@ class Habits(Part):
     name = "habits"
     columns: ClassVar[Declared] = {
         "page": {
-            "unchanged": "<f4",  # seconds in which visits found no change
+            "unchanged": "<f4",  # seconds in which visits found no change; before: minus its class of lifetimes
             "changed": f"V{CLASSES}",  # intervals with a change, by their length: one byte for each of its nodes
             "compared": "u1",  # comparisons with the version before, 255 at most
             "belief": "<u2",  # what is believed of its rate (`rates.encode`); 0: that of the prior
@@ -99,6 +103,7 @@ class Habits(Part):
         changed = page.changed.view(np.uint8).reshape(-1, CLASSES)
         self.changes = Changes(page.unchanged, changed, page.compared)
         self._bursts = Bursts(self._common[LASTS_LOGS], self._common[LASTS_WEIGHTS])
+        self._lifetimes = Lifetimes(self._common[HINTS_LOGS], self._common[HINTS_WEIGHTS])
         self._period, self._continuous = float(manager.change_period), manager.continuous
         self._adapts = manager.revisit == "adaptive"
         self.measured: Mapping[str, float] = {}
@@ -108,7 +113,7 @@ class Habits(Part):
         return {"habits": self._common}
 
     def meta(self) -> dict[str, Any]:
-        return {"adapts": self._adapts, "nodes": CLASSES}
+        return {"adapts": self._adapts, "nodes": CLASSES, "lifetimes": COUNT}
 
     def fits(self, image: Image) -> bool:
         meta = image.meta  # images of earlier versions count by other lengths
@@ -130,8 +135,8 @@ class Habits(Part):
         compared = np.flatnonzero(visits["change"])
         if len(compared):
             self._take(visits[compared])
-        if self._common[APART]:
-            self._believe_of_sites(visits["page"][_IS_REVISITED[visits["outcome"]] & (visits["page"] != NONE)])
+        if not self._adapts and (self._continuous or self._common[APART]):
+            self._meet(visits[_IS_REVISITED[visits["outcome"]] & (visits["page"] != NONE)])
 
     def _count_again(self, visits: Visits) -> None:
         page = visits["page"]
@@ -157,6 +162,9 @@ class Habits(Part):
         tenth = np.minimum((10 * told).astype(np.int64), 9)
         common[TOLD] += np.bincount(tenth, minlength=10)
         common[CHANGED] += np.bincount(tenth, changed, minlength=10)
+        first = self._page.compared[pages] == 0
+        hints = self._hints(pages[first])
+        self._page.unchanged[pages[first]] = 0
         observe(self.changes, pages, seconds, changed)
         common[OBSERVED] += len(pages)
         if self._adapts:
@@ -165,23 +173,36 @@ class Habits(Part):
         if common[OBSERVED] >= max(FIRST_FIT, common[NEXT_FIT]):
             self._fit()
         self._bursts.learn(last, belief, seconds, told, changed)
+        of_first = Belief(belief.mean[first], belief.spread[first])
+        self._lifetimes.learn(hints, of_first, seconds[first], told[first], changed[first])
         self._write(pages, changed)
         self._refresh(_AHEAD * len(pages))
 
-    def _believe_of_sites(self, pages: Array) -> None:
-        """Gives pages that were not compared yet what is believed of their sites."""
-        if not self._adapts:
-            first = pages[self._page.compared[pages] == 0].astype(np.int64)
-            first = first[self._sites.vague[self._site_of(first)] > 0]
-            if len(first):
-                self._write(first, False)
+    def _meet(self, visits: Visits) -> None:
+        """Notes the lifetimes of pages that were not compared yet, and what is believed of them."""
+        visits = visits[self._page.compared[visits["page"]] == 0]
+        pages = visits["page"].astype(np.int64)
+        self._page.unchanged[pages] = -class_of(visits["lifetime"])
+        told = pages[self._is_told(pages)]
+        if len(told):
+            self._write(told, False)
+
+    def _hints(self, pages: I64) -> I64:
+        """Which factor of `Lifetimes` pages have that were not compared yet."""
+        known = self._sites.vague[self._site_of(pages)] > 0
+        return -self._page.unchanged[pages].astype(np.int64) + COUNT * known
+
+    def _is_told(self, pages: I64) -> Array:
+        """Whether more is believed of pages that were not compared yet than of all pages."""
+        found: Array = (self._sites.vague[self._site_of(pages)] > 0) | (self._lifetimes.used[self._hints(pages)] != 0)
+        return found
 
     def _site_of(self, pages: I64) -> I64:
         return self._columns.origin.site[self._page.origin[pages]].astype(np.int64)
 
     def _believed(self, pages: I64) -> Belief:
-        homes = self._sites.homes(self._site_of(pages), self.prior)
-        return believe(self.changes.of(pages), self.prior, homes)
+        homes, changes = self._sites.homes(self._site_of(pages), self.prior), self.changes.of(pages)
+        return believe(changes._replace(unchanged=np.maximum(changes.unchanged, 0)), self.prior, homes)
 
     def _last(self, pages: I64) -> Array:
         """What the last visit found (`bursts`)."""
@@ -191,8 +212,11 @@ class Habits(Part):
 
     def _write(self, pages: I64, changed: Array | bool) -> None:
         """Writes the beliefs, and whether the last visit found a change."""
-        last = np.where(changed, OTHER, np.where(self._page.compared[pages] > 0, SAME, FIRST))
-        self._page.belief[pages] = encode(self._bursts.corrected(self._believed(pages), last), changed)
+        compared = self._page.compared[pages] > 0
+        last = np.where(changed, OTHER, np.where(compared, SAME, FIRST))
+        belief = self._bursts.corrected(self._believed(pages), last)
+        belief.mean[~compared] += self._lifetimes.used[self._hints(pages[~compared])]
+        self._page.belief[pages] = encode(belief, changed)
 
     def _adapted(self, codes: U16, changed: Array) -> U16:
         """Nutch: the interval shrinks by a fifth with a change, and grows by a fifth without; it begins with a day."""
@@ -226,7 +250,8 @@ class Habits(Part):
                 self._keep(self._sites.settle(self.prior))
         elif common[LEFT] > 0:
             some, count = self._next_pages(min(most, int(common[LEFT])))
-            has = (self._page.compared[some] > 0) | (self._sites.vague[self._site_of(some)] > 0)
+            has = self._page.compared[some] > 0
+            has[~has] = self._is_told(some[~has])
             self._page.belief[some[~has]] = 0
             self._write(some[has], found_change(self._page.belief[some[has]]))
             common[LEFT] -= count
@@ -256,6 +281,7 @@ class Habits(Part):
             "re-visits": int(self._common[AGAIN]),
             **{each.name.lower(): int(found[each]) for each in Change if each},
             "not_modified": int(self._common[NOT_MODIFIED]),
+            "lifetimes_heeded": int((self._lifetimes.used != 0).sum()),
             **self.measured,
         }
         shares = {f"told_{10 * i}_{10 * i + 10}": round(100 * c / n, 1) for i, (n, c) in enumerate(told) if n >= _TOLD}
