@@ -6,6 +6,7 @@ from typing import Final
 
 from fuzz.target import Target
 from fuzz.targets.answer import AnswerTarget
+from fuzz.targets.asked import AskedTarget
 from fuzz.targets.chunked import ChunkedTarget
 from fuzz.targets.damaged import DamagedTarget
 from fuzz.targets.decode import DecodeTarget
@@ -35,5 +36,6 @@ TARGETS: Final[dict[str, type[Target]]] = {
         ChunkedTarget,
         SqlTarget,
         DamagedTarget,
+        AskedTarget,
     )
 }

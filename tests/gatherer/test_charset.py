@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 from collections.abc import Callable
 from functools import partial
 
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gossamer.gatherer.charset import decode, in_utf_8
+from gossamer.gatherer.charset import _KNOWN, _TABLED, _UNITS, decode, decoded, in_pieces, in_utf_8
 from tests.support.timing import grows_less
 
 RUSSIAN = "Съешь же ещё этих мягких французских булок".encode("cp1251")
@@ -122,3 +123,34 @@ def test_sniffing_does_not_take_quadratic_time(piece: bytes) -> None:
         return partial(decode, b"charset \xff" + piece * (size // len(piece)), "")
 
     assert grows_less(work, (6_000, 96_000), than=120)
+
+
+@given(
+    st.sampled_from(sorted(_KNOWN - {"iso8859-12"})),
+    st.one_of(st.binary(max_size=40), st.lists(st.sampled_from([b"\xd8", b"\xdc", b"\0", b"a"])).map(b"".join)),
+    st.integers(2, 8),
+)
+def test_bytes_that_mean_nothing_are_read_as_python_reads_them(name: str, body: bytes, size: int) -> None:
+    expected = body.decode(name, "replace")
+    assert decoded(body, name) == expected
+    if name in _TABLED or name in _UNITS or name == "utf-8":  # those of East Asia are Python's own, also in pieces
+        assert "".join(in_pieces(body, name, size)) == expected
+
+
+@pytest.mark.parametrize(("name", "nothing"), [("cp874", b"\xff"), ("cp1252", b"\x81"), ("utf-16-le", b"\0\xd8")])
+def test_bytes_that_mean_nothing_call_no_function_each(name: str, nothing: bytes) -> None:
+    """Python looks up what handles an error once, and then calls it for every byte: 5 s for 50 MB."""
+    handled = codecs.lookup_error("replace")
+    calls = 0
+
+    def counted(error: UnicodeError) -> tuple[str | bytes, int]:
+        nonlocal calls
+        calls += 1
+        return handled(error)
+
+    codecs.register_error("replace", counted)
+    try:
+        assert decoded(1_000 * nothing, name) == 1_000 * "\N{REPLACEMENT CHARACTER}"
+    finally:
+        codecs.register_error("replace", handled)
+    assert calls < 256, "at most once for each byte of the table"

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import socket
-from collections.abc import Iterator
+from collections.abc import Iterator, MutableMapping
 from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
@@ -385,6 +386,40 @@ def test_bodies_are_bounded(browser: TestClient) -> None:
     assert browser.post("/token", data={"token": long}, headers=OWN).status_code == 413
     unsized = browser.post("/token", content=iter([b"token=", b"x"]), headers=OWN)
     assert unsized.status_code == 411
+
+
+def test_what_is_no_number_and_no_url_is_refused(web: gossamer.Collection) -> None:
+    """Servers in front of ours check less than ours does."""
+    assert guarded(web, b"/c/crawl", b"\x9b", b"0") == 400
+    assert guarded(web, b"/c/crawl", b"", b'"') == 400
+    assert guarded(web, b"/c/crawl/", b"", b"9" * 9_999) == 413
+    assert guarded(web, b"/c/crawl", b"", b"0") == 307
+    with client(web) as browser:
+        said = {**BEARER, "content-type": "application/json"}
+        assert browser.post(f"{API}/collections/crawl/add", content=b'{"url": "\xff"}', headers=said).status_code == 400
+
+
+def guarded(web: gossamer.Collection, path: bytes, query: bytes, length: bytes) -> int:
+    """The status of an answer to a request that no client of ours would send."""
+    server = Server({"crawl": web}, Token(SECRET), run.hosts("127.0.0.1", 8470, ()), closed=True)
+    given = {b"host": b"127.0.0.1:8470", b"authorization": f"Bearer {SECRET}".encode(), b"content-length": length}
+    scope = {
+        "type": "http", "method": "POST" if path.endswith(b"/") else "GET", "path": path.decode(), "raw_path": path,
+        "query_string": query, "headers": list(given.items()), "http_version": "1.1", "scheme": "http", "root_path": "",
+    }  # fmt: skip
+    statuses = list[int]()
+
+    async def receive() -> dict[str, Any]:
+        return {"type": "http.disconnect"}
+
+    async def send(message: MutableMapping[str, Any]) -> None:
+        statuses.append(message.get("status", 0))
+
+    async def answered() -> None:
+        await server.application(scope, receive, send)
+
+    asyncio.run(answered())
+    return statuses[0]
 
 
 def test_paths_of_requests_never_touch_the_disk(browser: TestClient) -> None:

@@ -28,7 +28,7 @@ from gossamer.urls import (
     without_www,
 )
 from gossamer.urls.escapes import uniform
-from gossamer.urls.patterns import found_among, found_in, within_a_line
+from gossamer.urls.patterns import _joined, found_among, found_in, within_a_line
 from tests.support.strategies import bases, plain_references, references
 
 SESSION_IDS = SeederSettings().session_ids
@@ -613,6 +613,49 @@ _PATTERNS = st.lists(
     ),
     max_size=5,
 )
+
+
+_PARTS = st.sampled_from(
+    (
+        "a",
+        "b?",
+        "(?:c|d)",
+        "(?:c|)",
+        "[ab]",
+        "x*",
+        "y+",
+        "z{2}",
+        r"\?",
+        r"\??",
+        ".",
+        "a|b",
+        "$",
+        "q??",
+        "(?:a(?:b|c)?|d)",
+    )
+)
+
+
+@given(
+    st.sampled_from(("/", "/a?", r"\?(?:[^?]*[&;=])?", "")),
+    st.lists(st.lists(_PARTS, max_size=4).map("".join), min_size=1, max_size=4),
+    st.text("abcdqxyz?&=/", max_size=12).map("http://h/{}".format),
+)
+@settings(deadline=None)
+def test_patterns_that_begin_alike_match_like_each_alone(prefix: str, rests: list[str], url: str) -> None:
+    """What they have in common is matched once, and what follows only where it can begin."""
+    patterns = tuple(prefix + rest for rest in rests)
+    assert found_in(patterns)(url) == any(re.search(each, url.lower()) for each in patterns)
+
+
+def test_the_default_patterns_are_tried_only_where_one_can_begin() -> None:
+    """A URL of 230 question marks took 140 µs: each mark was compared with the beginning of every pattern."""
+    queries = [each for each in SeederSettings().reject if each.startswith(r"\?")]
+    assert len(queries) > 2
+    assert _joined(queries).startswith(r"\?(?:[^?]*[&;=])?(?=[adelmorst])(?:")
+    assert _joined([each for each in SeederSettings().reject if each.startswith("/")]).startswith(
+        "/(?=[adeflmrsuwx])(?:"
+    )
 
 
 @given(_PATTERNS, st.text("abcdxyzqYA/?=", max_size=12).map("http://h/{}".format))

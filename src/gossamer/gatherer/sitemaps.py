@@ -24,7 +24,7 @@ Invariants, each a property test of the same name:
 The file is read as bytes of UTF-8, and only what an entry says becomes text: a single character beyond the Basic
 Multilingual Plane would make a text of 50 MB one of 200 MB. Time is linear in the size, because no pattern reads past
 the next "<" and every search resumes where the last one ended, and the work is counted: the worst file of 50 MB takes
-less than 2 s (`bench/costs.py`).
+about 1 s (`bench/costs.py`).
 Refused: expat and lxml. The first stops at the first unescaped "&", which is the most common error of all; the second
 continues, but builds nodes, and must be configured not to fetch, not to expand and not to grow.
 """
@@ -44,7 +44,7 @@ from typing import Final, NamedTuple
 
 from gossamer.base.dates import http_date, w3c_date
 from gossamer.base.model import LinkKind, Tag
-from gossamer.gatherer.charset import REPLACEMENT, codec, decode
+from gossamer.gatherer.charset import REPLACEMENT, codec, decode, in_pieces
 from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.links import Kinds, Link, Seen, judged, merged, resolved
 from gossamer.urls import Scope, canonical
@@ -61,9 +61,11 @@ have 200,000. Of plain text, this is the maximum number of lines."""
 MOST_ODD: Final = 50_000
 """Maximum dates that cannot be read, and references other than `&amp;`, that are looked at: each takes ten times as
 long as a tag. Later dates do not count, and later references stay as they are."""
-MOST_LISTED: Final = 12 << 20
+MOST_LISTED: Final = 16 << 20
 """Maximum bytes of all URLs made from the entries of one sitemap; the rest is dropped. A relative address counts at
-least as many bytes as the URL of the sitemap."""
+least as many bytes as the URL of the sitemap, and each byte that is no letter, digit or one of `/.-_~:` counts
+`ODD` more: 240 bytes of escapes, marks or IRIs take five times as long as an ordinary URL of that length."""
+ODD: Final = 3
 LONGEST: Final = 16_384
 """Maximum characters of an address."""
 _MOST_ATTRIBUTES: Final = 8
@@ -134,6 +136,7 @@ _ATTRIBUTE: Final = re.compile(r"(?:^|\s)(href|rel)\s*=\s*(?:\"([^\"]*)\"|'([^']
 _WHITE: Final = "".join(filter(str.isspace, map(chr, range(0x3001)))) + "\0\ufeff\u200b\u200e\u200f\u2060"
 """White space of Unicode, and characters that cannot be seen."""
 _BARE: Final = ("http://", "https://")
+_PLAIN: Final = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789/.-_~:"
 _NESTED: Final = re.compile(rb"<(?:" + _NAME + rb":)?url\s*+>", re.IGNORECASE)
 _NESTED_END: Final = re.compile(rb"</(?:" + _NAME + rb":)?url\s*+>", re.IGNORECASE)
 _NO_ADDRESS: Final = re.compile(r"isPermaLink\s*=\s*[\"']?\s*false", re.IGNORECASE)
@@ -196,7 +199,8 @@ def listed(sitemap: Sitemap, url: str, scope: Scope, proven: int = 0) -> Gathere
         return Gathered()
     seen, references, room = Seen(), Kinds(), MOST_LISTED
     for address, when in sitemap.entries:
-        room -= len(address) + (0 if "//" in address[:9] else len(url))
+        raw = address.encode(errors="replace")
+        room -= len(raw) + ODD * len(raw.translate(None, _PLAIN)) + (0 if "//" in address[:9] else len(url))
         if room < 0:
             break
         found = (LinkKind.SITEMAP, 0, "" if when is None else str(int(when)), 0, Tag.OTHER)
@@ -250,10 +254,9 @@ def _utf_8(body: bytes, declared: str) -> tuple[bytes, bool]:
         return text, len(body) <= MOST_BYTES
     if name == REPLACEMENT:
         return b"", True
-    made, decoder = BytesIO(), codecs.getincrementaldecoder(name)("replace")
-    for at in range(0, min(len(body), MOST_BYTES), _PIECE):
-        piece = decoder.decode(body[at : at + _PIECE], at + _PIECE >= len(body))
-        made.write((piece if at else piece.removeprefix("\ufeff")).encode(errors="replace"))
+    made = BytesIO()
+    for piece in in_pieces(body[:MOST_BYTES], name, _PIECE):
+        made.write((piece if made.tell() else piece.removeprefix("\ufeff")).encode(errors="replace"))
         if made.tell() > MOST_BYTES:
             made.truncate(MOST_BYTES)
             return made.getvalue(), False

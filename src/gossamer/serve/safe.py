@@ -27,6 +27,7 @@ WRONG: Final = 10
 """Wrong tokens in a minute, from all together."""
 OPEN: Final = ("/static/", "/token", "/health", "/ready")
 """What may be asked without a token: it says nothing of a collection."""
+_LONGEST_NUMBER: Final = 10
 _SAFE_METHODS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-src 'self';"
@@ -99,7 +100,12 @@ class Guard:
         if headers.get("host", "").lower() not in self._hosts:
             return self._refusal(scope, 421, "this server is not for that host", "Use the address that it printed.")
         changes = scope["method"] not in _SAFE_METHODS
-        if changes and int(headers.get("content-length") or 0) > MOST_BODY:
+        if not scope["query_string"].isascii():
+            return self._refusal(scope, 400, "the address is no URL", "Write other characters as percent-encodings.")
+        length = headers.get("content-length") or "0"
+        if not (length.isascii() and length.isdecimal()):
+            return self._refusal(scope, 400, "Content-Length is no number", "Send the length of the body in bytes.")
+        if changes and (len(length) > _LONGEST_NUMBER or int(length) > MOST_BODY):
             return self._refusal(scope, 413, "the body is too long", f"At most {MOST_BODY:,} bytes.")
         if changes and "transfer-encoding" in headers:
             return self._refusal(scope, 411, "the length of the body is missing", "Send Content-Length.")

@@ -182,7 +182,7 @@ async def _given(request: Request) -> dict[str, str]:
         if request.headers.get("content-type", "").startswith("application/json"):
             try:
                 sent = msgspec.json.decode(body, type=dict[str, str])
-            except msgspec.DecodeError as error:
+            except (msgspec.DecodeError, UnicodeDecodeError) as error:
                 raise HTTPException(400, f"the body is no JSON object of texts: {error}") from error
         else:
             sent = {key: values[-1] for key, values in parse_qs(body.decode(errors="replace")).items()}

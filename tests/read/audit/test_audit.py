@@ -6,7 +6,10 @@ import csv
 import json
 import shutil
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any, cast
 
+import duckdb
 import pytest
 from click.testing import CliRunner
 from hypothesis import given
@@ -115,6 +118,17 @@ def test_a_damaged_segment_is_named_and_the_rest_is_audited(folder: Path, tmp_pa
     assert made.notes[0] in list(shown.lines(made, 1))
     assert for_html(made.notes[0]) in shown.as_html(made)
     assert made.to_json()["notes"] == list(made.notes)
+
+
+def test_long_texts_of_few_words_are_near_nothing() -> None:
+    """Thai has no spaces between words: a page of 900 letters may have no sketch."""
+    connection = duckdb.connect()
+    connection.execute(
+        "create table page as select * from (values (1, 1, null::ubigint, 'ok', 900), (2, 1, null, 'ok', 900), "
+        "(3, 1, 5, 'ok', 900), (4, 1, 4, 'ok', 900), (5, 2, 4, 'ok', 900)) v(page, site, sketch, outcome, text_length)"
+    )
+    run._add_near(cast(Any, SimpleNamespace(connection=connection, run=lambda sql: connection.execute(sql).fetchall())))
+    assert connection.execute("select page from near order by 1").fetchall() == [(3,), (4,)]
 
 
 def test_a_collection_without_pages_says_so(tmp_path: Path) -> None:

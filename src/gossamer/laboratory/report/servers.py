@@ -184,24 +184,24 @@ def _ordered(found: dict[str, float]) -> dict[str, float]:
 
 def copies(data: Data) -> Section:
     """Exact and near duplicates."""
-    found = data.columns(
-        "select sketch, digest, duplicate_of is not null as copy, text_length from placed order by page"
-    )
+    found = data.columns("select sketch, digest, duplicate_of is not null as copy from placed order by page")
     pages = len(found["copy"])
     if not pages:
         return absent(NOTHING)
     copy = found["copy"].astype(bool)
-    texts = ~copy & (np.nan_to_num(found["text_length"].astype(np.float64)) > 0)
+    texts = ~copy & (found["sketch"] != 0)
     close = near(found["sketch"][texts].astype(np.uint64))
-    _, sizes = np.unique(found["digest"], return_counts=True)
+    _, sizes = np.unique(found["digest"][found["digest"] != 0], return_counts=True)
     return Section(
-        f"{pages:,} fetched pages; exact: the same text and links; near: {int(texts.sum()):,} other pages with text, "
-        f"whose sketches differ in at most {BITS} of 64 bits",
+        f"{pages:,} fetched pages; exact: the same text and links; near: {int(texts.sum()):,} other pages with at "
+        f"least ten words, whose sketches differ in at most {BITS} of 64 bits",
         (
             Fact("exact duplicates", int(copy.sum()), cl=202_855),
             Fact("share of exact duplicates", share(int(copy.sum()), pages), ".2%", 0.0612),
             Fact("pages with a near duplicate", int(close.sum())),
             Fact("share of pages with a near duplicate", share(int(close.sum()), int(texts.sum())), ".2%"),
         ),
-        distributions=(distribution("copies", "Pages with the same text and links", "contents", "pages", sizes),),
+        distributions=(distribution("copies", "Pages with the same text and links", "contents", "pages", sizes),)
+        if len(sizes)
+        else (),
     )

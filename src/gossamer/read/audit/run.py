@@ -201,8 +201,12 @@ def _add_clicks(database: Database) -> None:
 
 
 def _add_near(database: Database) -> None:
-    """Adds the table `near`: pages with text whose sketch is near that of another page of their site."""
-    rows = database.run("select page, site, sketch from page where outcome = 'ok' and text_length > 200 order by 2, 1")
+    """Adds the table `near`: pages with text whose sketch is near that of another page of their site. A text of few
+    words has no sketch, however long it is: Thai has no spaces between words."""
+    rows = database.run(
+        "select page, site, sketch from page where outcome = 'ok' and text_length > 200 and sketch is not null"
+        " order by 2, 1"
+    )
     page, site = (np.array([row[i] for row in rows], np.int64) for i in (0, 1))
     sketch = np.array([row[2] for row in rows], np.uint64)
     close = np.zeros(len(rows), np.bool_)
