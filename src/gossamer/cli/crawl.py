@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -59,6 +60,8 @@ if TYPE_CHECKING:
     default=0.0,
     help="With --demo: let its pages change, this many times as fast as in life; 0: nothing changes.",
 )
+@flag("--serve", help="Show the crawl in a browser meanwhile, as `gossamer serve` does.")
+@click.option("--serve-port", type=click.IntRange(1, 65_535), default=8470, help="With --serve: port to listen at.")
 @flag("--json", "as_json", help="Print the result as one JSON object.")
 def crawl(
     words: tuple[str, ...],
@@ -75,6 +78,8 @@ def crawl(
     log_level: str,
     demo_log: Path | None,
     demo_speed: float,
+    serve: bool,
+    serve_port: int,
     as_json: bool,
     **short: Any,
 ) -> None:
@@ -87,10 +92,11 @@ def crawl(
     from gossamer.crawler.start import CrawlRequest
     from gossamer.observe.ending import program
     from gossamer.read.tell.beside import telling
+    from gossamer.serve.beside import serving
     from gossamer.webs.local import served
 
     web = _made(demo, hostile, demo_speed)
-    folder, named = placed(words, lambda line: print(line, file=sys.stderr))
+    folder, named = placed(words, _say)
     request = CrawlRequest(
         folder,
         (*named, *seed),
@@ -104,20 +110,23 @@ def crawl(
         log,
         log_level,
     )
-    with telling(folder, lambda line: print(line, file=sys.stderr)):
+    with telling(folder, _say), serving(folder, serve_port, _say) if serve else nullcontext():
         report = _run(request, may_ask=can_ask())
     if as_json:
         print(for_json(report.statistics.to_json()))
     else:
-        for line in folded(report.lines(), sys.stderr):
-            print(line, file=sys.stderr)
+        print("\n".join(folded(report.lines(), sys.stderr)), file=sys.stderr)
         if web is not None and report.statistics.requests.visits:
             kind = "--hostile " if hostile else f"--speed {demo_speed:g} " if demo_speed else ""
-            print(f"  {program()} web {kind}--against {folder}", file=sys.stderr)
+            _say(f"  {program()} web {kind}--against {folder}")
     if report.interrupted:
         sys.exit(130)
     if report.ending is Ending.MEMORY:
         sys.exit(StorageError.exit_code)
+
+
+def _say(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def _made(demo: bool, hostile: bool, speed: float) -> DemoWeb | HostileWeb | None:

@@ -22,7 +22,13 @@ from gossamer.cli.command import argument, command, flag
 
 @command
 @argument("folder", "DIR", "Folder of the collection; it may be running.")
-@argument("target", "[TARGET]", "URL, site, or pattern with *; without it: list the watches.", type=str, required=False)
+@argument(
+    "target",
+    "[TARGET]",
+    "URL, site, pattern with *, or `crawl:` for the crawl itself; without it: list the watches.",
+    type=str,
+    required=False,
+)
 @click.option("--webhook", metavar="URL", help="Post events to this URL, as signed JSON.")
 @click.option("--command", "program", metavar="CMD", help="Run this command, with the events as JSON on its input.")
 @click.option("--within", metavar="TIME", help="Visit what matches again within this time, if politeness allows it.")
@@ -43,7 +49,8 @@ def watch(
     every: str,
     as_json: bool,
 ) -> None:
-    """Watch pages of DIR: be told when they are new, changed, moved, gone or back; without TARGET, list the watches."""
+    """Watch pages of DIR: be told when they are new, changed, moved, gone or back. `crawl:` watches the crawl itself:
+    that it stalls, is blocked, has little disk left, or has ended."""
     from gossamer.cli.options import time_of
     from gossamer.collection import watches
     from gossamer.collection.layout import require_collection
@@ -95,17 +102,22 @@ def _add(folder: Path, target: str, webhook: str, program: str, within: float, a
     settings = config.load(folder / SETTINGS)
     wanted = watches.target_of(target, settings.seeder)
     _check_webhook(webhook, settings.collection.private_webhooks)
+    if wanted == watches.CRAWL and within:
+        raise UsageError("--within is for pages", "Leave it out for a watch of the crawl itself.")
     secret = secrets.token_hex(32) if webhook else ""
     asked = watches.Watch(0, wanted, webhook, _arguments(program), within, secret, time.time())
     with reading(folder) as events:
         known = events.count(asked)
-        asked = replace(asked, tick=events.last().tick)
+        asked = replace(asked, tick=0 if wanted == watches.CRAWL else events.last().tick)
     added = watches.add(folder, asked)
     if as_json:
         print(for_json({**_described(added), "secret": secret or None, "pages": known}))
         return
-    print(f"watch {added.number}: {added.target}, {plural(known, 'page')} known")
-    if not known:
+    if wanted == watches.CRAWL:
+        print(f"watch {added.number}: the crawl itself")
+    else:
+        print(f"watch {added.number}: {added.target}, {plural(known, 'page')} known")
+    if not known and wanted != watches.CRAWL:
         print("  nothing known matches it; it stays, and tells when something does")
     if secret:
         print(f"  secret of its signatures: {secret}")

@@ -13,6 +13,7 @@ A target is one of
     https://example.org/news/*     all pages that begin so; * stands for any text, also in other places
     example.org                    all pages of a site
     *.example.org                  all pages of the sites below a domain
+    crawl:                         the crawl itself: that it stalls, is blocked, or has ended (`read/tell/crawl.py`)
 
 Invariants, each a property test of the same name: a watch that was written is read as it was; a pattern matches what
 its pieces match in order.
@@ -37,6 +38,8 @@ from gossamer.config.settings import SeederSettings
 
 FILE: Final = "watches.jsonl"
 TOLD: Final = "told"
+CRAWL: Final = "crawl:"
+"""The target of a watch of the crawl itself."""
 DAY: Final = 86_400.0
 SHORTEST: Final = 60.0
 """Shortest time between visits that a watch may ask for, in seconds."""
@@ -113,6 +116,8 @@ def target_of(text: str, seeder: SeederSettings) -> str:
     """The target as it is stored: hosts and URLs in canonical form. UsageError if it is none."""
     from gossamer.urls import canonical, host, without_www
 
+    if text.strip() == CRAWL:
+        return CRAWL
     scheme, separator, rest = text.strip().partition("://")
     if not separator:
         name = without_www(scheme.lower()) if seeder.www else scheme.lower()

@@ -28,8 +28,6 @@ from gossamer.read.changes.events import Choice, Event, reading
 from gossamer.read.copies import copies
 from gossamer.read.explain.address import address_of
 from gossamer.read.explain.answers import PageAnswer, SiteAnswer
-from gossamer.read.explain.page import explain_page
-from gossamer.read.explain.site import explain_site, is_site
 from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.desk_columns import aside_of
@@ -211,6 +209,9 @@ class Collection:
 
     def explain(self, url_or_site: str) -> PageAnswer | SiteAnswer:
         """What `gossamer explain --json` prints: why a page was fetched or not, when a site may be requested."""
+        from gossamer.read.explain.page import explain_page  # with pyarrow: 60 MB
+        from gossamer.read.explain.site import explain_site, is_site
+
         if is_site(url_or_site):
             return explain_site(self.folder, url_or_site, self._unchecked)
         return explain_page(self.folder, url_or_site, self._unchecked)

@@ -7,7 +7,7 @@ import os
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import uvicorn
 
@@ -17,6 +17,9 @@ from gossamer.config.user import user_settings
 from gossamer.library.collection import Collection
 from gossamer.serve.safe import Token
 from gossamer.serve.server import Server
+
+MEMORY: Final = "256MB"
+"""What the tables of a collection may use; what is beyond is written to a temporary folder."""
 
 
 class Secret(NamedTuple):
@@ -67,7 +70,7 @@ def named(folders: Sequence[Path]) -> dict[str, Collection]:
         name, number = folder.resolve().name, 2
         while name in found:
             name, number = f"{folder.resolve().name}-{number}", number + 1
-        found[name] = Collection(folder)
+        found[name] = Collection(folder, MEMORY)
     return found
 
 

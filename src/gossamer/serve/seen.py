@@ -14,6 +14,8 @@ POINTS: Final = 300
 """Points of time that charts of the last minutes have, at most."""
 MOST: Final = 64
 """Things that are kept: what was asked for longest ago is forgotten first."""
+IDLE: Final = 300.0
+"""Seconds after which a thing is forgotten that nobody has asked for."""
 SHARE: Final = 0.05
 """Part of its time that the server may spend on making one thing again and again."""
 
@@ -47,16 +49,19 @@ class Seen:
         with self._all:
             kept = self._kept.setdefault(key, _Kept())
             self._kept.move_to_end(key)
-            while len(self._kept) > MOST:
-                self._kept.popitem(last=False)
+            kept.asked = now = self._clock()
+            first = next(iter(self._kept))
+            while len(self._kept) > MOST or self._kept[first].asked < now - IDLE:
+                del self._kept[first]
+                first = next(iter(self._kept))
             return kept
 
 
 class _Kept:
     """A thing, and until when it is kept."""
 
-    __slots__ = ("lock", "made", "thing", "until")
+    __slots__ = ("asked", "lock", "made", "thing", "until")
 
     def __init__(self) -> None:
-        self.lock, self.made, self.until = threading.Lock(), False, 0.0
+        self.lock, self.made, self.until, self.asked = threading.Lock(), False, 0.0, 0.0
         self.thing: object = None

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.read.tell.beside import LAST
+from gossamer.read.tell.crawl import CrawlTeller
 from gossamer.read.tell.teller import Only, Teller
 from gossamer.read.tell.within import Within
 
@@ -24,9 +25,10 @@ def once(folder: Path, say: Callable[[str], None]) -> None:
     """Tells everything that is due."""
     only = Only(folder)
     try:
-        teller = Teller(folder, time.time, say)
+        teller, crawl = Teller(folder, time.time, say), CrawlTeller(folder, time.time, say)
         while teller.turn():
             pass
+        crawl.turn(teller.watches)
     finally:
         only.close()
 
@@ -37,19 +39,23 @@ def follow(folder: Path, every: float, stopped: Callable[[float], bool], say: Ca
     only = Only(folder)
     try:
         teller, within, said, over = Teller(folder, time.time, say), Within(folder, time.time), "", False
+        crawl = CrawlTeller(folder, time.time, say)
         while not over:
-            said = _turn(teller, within, said, say)
+            said = _turn(teller, crawl, within, said, say)
             over = stopped(every)
         until = time.monotonic() + LAST
+        with suppress(GossamerError):  # pages are told all the same
+            crawl.turn(teller.watches)
         while teller.turn() and time.monotonic() < until:
             pass
     finally:
         only.close()
 
 
-def _turn(teller: Teller, within: Within, said: str, say: Callable[[str], None]) -> str:
+def _turn(teller: Teller, crawl: CrawlTeller, within: Within, said: str, say: Callable[[str], None]) -> str:
     """One turn; returns what went wrong, and says it unless it was `said` before."""
     try:
+        crawl.turn(teller.watches)
         teller.turn()
         within.turn(teller.watches)
     except GossamerError as error:

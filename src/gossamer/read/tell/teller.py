@@ -27,7 +27,7 @@ from gossamer.base.errors import UsageError
 from gossamer.base.units import plural
 from gossamer.collection import watches as kept
 from gossamer.collection.layout import SETTINGS, shard_folder
-from gossamer.collection.watches import Noticed, Standing, Watch, read_standing, write_standing
+from gossamer.collection.watches import CRAWL, Noticed, Standing, Watch, read_standing, write_standing
 from gossamer.config.settings import Settings
 from gossamer.read.changes.events import Event, Mark, reading
 from gossamer.read.tell.message import MOST_EVENTS, Message, message
@@ -81,7 +81,7 @@ class Teller:
 
     def _due(self) -> list[Watch]:
         now = self._clock()
-        watches = [w for w in self.watches if w.webhook or w.command]
+        watches = [w for w in self.watches if w.target != CRAWL and (w.webhook or w.command)]
         if new := {w.number for w in watches} - set(self._standings):
             self._committed = None
             self._standings |= {w.number: read_standing(self._folder, w) for w in watches if w.number in new}
@@ -127,10 +127,16 @@ class Teller:
         return Standing(mark.tick, mark.number, before.told + count, now), left
 
     def _failed(self, watch: Watch, before: Standing, error: str, now: float) -> Standing:
-        failures = before.failures + 1
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(30, before.failures))
-        self._say(f"watch {watch.number}: {error}; it is tried again in {pause:.0f} s")
-        return replace(before, failures=failures, since=before.since or now, next=now + pause, error=error)
+        after, words = paused(before, error, now)
+        self._say(f"watch {watch.number}: {words}")
+        return after
+
+
+def paused(before: Standing, error: str, now: float) -> tuple[Standing, str]:
+    """How a watch stands after a message that was not accepted, and the words for it."""
+    pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(30, before.failures))
+    failed = {"failures": before.failures + 1, "since": before.since or now, "next": now + pause, "error": error}
+    return replace(before, **failed), f"{error}; it is tried again in {pause:.0f} s"  # type: ignore[arg-type]
 
 
 def _state(folder: Path) -> object:

@@ -13,7 +13,6 @@ from starlette.responses import Response
 from gossamer.base.errors import UsageError
 from gossamer.base.units import human_size, human_time, thousands
 from gossamer.collection.layout import shard_folder
-from gossamer.laboratory.report import bowtie
 from gossamer.manager.history import read_history
 from gossamer.observe.socket import ask
 from gossamer.serve.charts import bar
@@ -250,6 +249,8 @@ def _plot(asked: Asked) -> Response:
     """A picture of the names that the page lists: no path comes from the request."""
     name = needed(asked, "name")
     if name == BOW_TIE:
+        from gossamer.laboratory.report import bowtie  # 50 MB: it comes with the kernels
+
         parts = asked.seen.once("spent", SPENT_FRESH, lambda: _spent(asked))[2]
         drawn: bytes = bowtie.drawn("bow-tie", "Bow-tie", parts).svg.encode()
     else:

@@ -12,7 +12,7 @@ from gossamer.base.outcomes import Outcome
 from gossamer.base.units import plural, thousands
 from gossamer.library.collection import Collection, UnknownPageError
 from gossamer.library.page import Page
-from gossamer.read.explain.text import lines_of
+from gossamer.serve.explained import explained
 from gossamer.serve.html import Child, Html, tag
 from gossamer.serve.question import (
     ROWS,
@@ -205,7 +205,7 @@ def content_of(page: Page) -> Content:
 def page_of_one(asked: Asked, answer: Any, now: float) -> str:
     name, url = asked.name, asked.text("url")
     copy = asked.web.get(url) if answer["known"] else None
-    lines = list(lines_of(answer, now))
+    lines = explained(answer, now)
     sections: list[Child] = [tag("nav", _jumps(copy is not None), aria_label="On this page", class_="jumps")]
     sections.append(tag("section", told(name, lines[1:]), id="explanation"))
     if answer["known"]:

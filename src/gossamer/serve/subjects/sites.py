@@ -9,8 +9,8 @@ import msgspec
 
 from gossamer.base.outcomes import Aside
 from gossamer.base.units import human_size, human_time, plural, thousands
-from gossamer.read.explain.text import lines_of
 from gossamer.read.sites import Clock
+from gossamer.serve.explained import explained
 from gossamer.serve.html import Child, Html, tag
 from gossamer.serve.question import ROWS, ROWS_FIELD, Asked, Field, Question, moment, needed, rows_of
 from gossamer.serve.shell import at, cells, choice, form, next_link, search_field, shell, site_link, table, told
@@ -156,7 +156,7 @@ def _sentence(aside: str) -> str:
 
 
 def page_of_one(name: str, given: str, answer: Any, now: float) -> str:
-    lines = list(lines_of(answer, now))
+    lines = explained(answer, now)
     return shell(
         given,
         tag(
