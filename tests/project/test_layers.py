@@ -6,6 +6,7 @@ import ast
 import re
 from functools import cache
 from pathlib import Path
+from typing import NamedTuple
 
 from tests.support.paths import ROOT
 
@@ -24,11 +25,24 @@ def parts(path: Path) -> str:
     return relative.parts[0].removesuffix(".py")
 
 
+class Read(NamedTuple):
+    """What the tests need of a module, from one parse."""
+
+    imports: list[ast.Import | ast.ImportFrom]
+    """Also inside functions."""
+    reached: set[str]
+
+
 @cache
+def read(path: Path) -> Read:
+    tree = ast.parse(path.read_text())
+    return Read([n for n in ast.walk(tree) if isinstance(n, ast.Import | ast.ImportFrom)], reached(tree))
+
+
 def imports(path: Path) -> set[str]:
-    """Parts of the package that a module imports, also inside functions."""
+    """Parts of the package that a module imports."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in read(path).imports:
         if isinstance(node, ast.ImportFrom) and node.module == "gossamer":
             found |= {alias.name for alias in node.names if alias.name != "__version__"}
         elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("gossamer."):
@@ -78,12 +92,11 @@ def allowed(owner: str) -> set[str]:
     return {n.name for n in of.body if isinstance(n, ast.FunctionDef) and not n.decorator_list} | set(plain.split())
 
 
-@cache
-def reached(source: str) -> set[str]:
+def reached(tree: ast.Module) -> set[str]:
     """Attributes `harvest.x`, `planner.x` and `store.x`, also of `self.harvest` or `crawl.planner`, that are neither
     methods nor plain values: chains like `harvest.queue.time_of(site)`, and parts that are handed on."""
     found = set()
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree):
         if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name | ast.Attribute):
             owner = node.value.id if isinstance(node.value, ast.Name) else node.value.attr
             owner = owner.removeprefix("_")
@@ -94,14 +107,15 @@ def reached(source: str) -> set[str]:
 
 def test_nobody_reaches_into_the_parts_of_another_layer() -> None:
     """Higher layers call the methods of these objects; they know nothing of queue, clocks, errands or commits."""
-    assert reached("self.harvest.queue.time_of(1)") == reached("f(crawl._harvest.queue)") == {"harvest.queue"}
-    assert reached("harvest.planned(1).tolist(), self.planner.made.plan, desk.columns.page.count") == set()
+    for source in ("self.harvest.queue.time_of(1)", "f(crawl._harvest.queue)"):
+        assert reached(ast.parse(source)) == {"harvest.queue"}
+    assert reached(ast.parse("harvest.planned(1).tolist(), self.planner.made.plan, desk.columns.page.count")) == set()
     level, held = layers(), 0
     for owner, (file, _, _) in OBJECTS.items():
         above = [path for path in MODULES if level[parts(path)] > level[file.split("/")[0]]]
         held += sum(f"{owner}." in path.read_text() for path in above)
         for path in above:
-            into = {each for each in reached(path.read_text()) if each.startswith(f"{owner}.")}
+            into = {each for each in read(path).reached if each.startswith(f"{owner}.")}
             assert not into, f"{path.relative_to(SOURCE)} reaches into {into}"
     assert held > 10
 
@@ -132,10 +146,10 @@ def name(path: Path) -> str:
 def modules(path: Path) -> set[str]:
     """Modules that a module imports, anywhere in its code."""
     found = set()
-    for node in ast.walk(ast.parse(path.read_text())):
+    for node in read(path).imports:
         if isinstance(node, ast.ImportFrom):
             found |= {str(node.module), *(f"{node.module}.{alias.name}" for alias in node.names)}
-        elif isinstance(node, ast.Import):
+        else:
             found |= {alias.name for alias in node.names}
     return found
 

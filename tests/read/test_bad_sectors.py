@@ -55,6 +55,7 @@ def one_of_each(folder: Path) -> list[Path]:
     return list(longest.values())
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("source", "readers"),
     [

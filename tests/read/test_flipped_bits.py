@@ -180,6 +180,7 @@ def answer(folder: Path, name: str) -> Any:
         return error
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("fixture", "names"),
     [
@@ -331,6 +332,7 @@ def copied(folder: Path, to: Path) -> Path:
     return to
 
 
+@pytest.mark.slow
 @settings(max_examples=25, deadline=None)
 @given(data=st.data())
 def test_verify_repair_and_compact_end_with_a_report_or_an_error(

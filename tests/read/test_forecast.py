@@ -38,6 +38,7 @@ def living(folder: Path, *changes: str) -> World:
     return world
 
 
+@pytest.mark.slow
 def test_a_collection_that_re_visits_has_a_forecast(tmp_path: Path) -> None:
     world = living(tmp_path, "manager.continuous=true", "manager.min_period=12h")
     world.run([ROOT], seconds=12 * DAY)

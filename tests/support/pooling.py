@@ -48,8 +48,8 @@ def make_pool(folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1, 
         f"harvester.workers={workers}",
         "seeder.domains=site.test",
         "seeder.ports=*",
-        "harvester.first_byte_timeout=20s",
-        "harvester.slow_time=20s",
+        f"harvester.first_byte_timeout={WITHIN:g}s",
+        f"harvester.slow_time={WITHIN:g}s",
         "harvester.contact=a@example.org",
     ]
     return Pool(override(Settings(), [*base, *changes]), SEED, lock_fd, folder, 1, RealClock(), limited=limited)

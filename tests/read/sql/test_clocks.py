@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -63,6 +64,7 @@ def test_nothing_visited_again_keeps_no_hours() -> None:
     assert hours_of(np.zeros((0, 6))) == []
 
 
+@pytest.mark.slow
 def test_a_crawl_shows_when_pages_change(tmp_path: Path) -> None:
     """Visited every six hours for four weeks: a page that changes at noon of working days, and one that never does."""
     root, still = "http://a.example/", "http://a.example/still"

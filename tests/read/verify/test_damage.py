@@ -81,6 +81,7 @@ def _spans(path: Path) -> Iterator[tuple[int, int]]:
     yield from (span for number, span in found if number <= Mark.decode(last.body).record)
 
 
+@pytest.mark.slow
 def test_a_journal_that_lost_a_whole_record_is_cut_before_it(copy: World) -> None:
     shard, before = shard_folder(copy.folder), effects(copy.folder)
     (path,) = journal_files(shard).values()
@@ -230,6 +231,7 @@ def test_a_damaged_line_of_the_manifest_is_left_out_if_nothing_is_missing_withou
     assert {"image", "segment"} <= set(kinds[1:-1])
 
 
+@pytest.mark.slow
 def test_every_kind_of_file_is_named_or_made_again_and_the_rest_is_usable(world: World, tmp_path: Path) -> None:
     shard, dice = shard_folder(world.folder), random.Random(2)
     kinds: dict[str, Path] = {}
