@@ -38,6 +38,21 @@ def test_canonical_addresses_are_kept_as_the_page_writes_them() -> None:
     ]
 
 
+def test_parts_by_http_of_a_page_by_https_are_mentioned_whatever_they_are() -> None:
+    html = (
+        "<img src='http://example.org/a.png'><img src='https://example.org/b.png'><img src='/c.png'>"
+        "<a href='http://example.org/d.png'>a picture</a><img src='http://pictures.example/e.png'>"
+    )
+    found = page(html)
+    assert [(each.kind, each.url) for each in found.mentions[1:]] == [
+        ("part", "http://example.org/a.png"),
+        ("part", "http://pictures.example/e.png"),
+    ]
+    assert found.counted[Counted.IMAGE] == 5
+    plain = gather(URL.replace("https", "http"), "text/html", (), html.encode(), DEFAULTS, SCOPE, "Gossamer")
+    assert [each.kind for each in plain.mentions] == ["h1"]
+
+
 def test_versions_in_other_languages_have_their_language() -> None:
     html = (
         "<link rel=alternate hreflang=' DE-at ' href=/de><link rel=alternate hreflang=fr href='https://fr.example/'>"

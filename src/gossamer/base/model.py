@@ -124,7 +124,7 @@ class Mentioned(IntEnum):
     EXTERNAL = 3
     """A link to a host out of scope."""
     PART = 4
-    """A part of it, such as a script, from a host out of scope."""
+    """A part of it, such as a script, from a host out of scope; or a part by http, if the page comes by https."""
 
 
 class PageFlag(IntFlag):

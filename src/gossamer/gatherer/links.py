@@ -22,6 +22,7 @@ from gossamer.urls import Join, Scope, UrlClass, canonical, extension, has_www, 
 
 _WITH_WWW: Final = ("http://www.", "https://www.")
 _NOFOLLOW, _WWW, _DYNAMIC_FLAG = int(LinkFlag.NOFOLLOW), int(LinkFlag.WWW), int(LinkFlag.DYNAMIC)
+_EMBEDDED: Final = LinkKind.EMBEDDED
 _EMPHASIS = int(LinkFlag.HEADING | LinkFlag.BOLD)
 _PAGE, _DYNAMIC, _DOCUMENT = UrlClass.PAGE, UrlClass.DYNAMIC, UrlClass.DOCUMENT
 _OUT_OF_SCOPE, _TOO_LONG = int(Counted.OUT_OF_SCOPE), int(Counted.TOO_LONG)
@@ -73,7 +74,7 @@ class Seen:
         self.counted = [0] * len(Counted)
         """By `Counted`."""
         self.outside: list[tuple[str, Found]] = []
-        """Pages and documents of hosts out of scope."""
+        """Pages and documents of hosts out of scope, and other parts by http of a page by https."""
         self._found: defaultdict[tuple[int, str, str], int] = defaultdict(int)
 
     def add(self, of: int, url: str) -> None:
@@ -165,7 +166,7 @@ def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> 
     """Links to the targets that may become pages, without the page itself. The other targets are counted in `seen`."""
     pages: Kinds = {}
     class_of, longest = scope.classes.of, scope.url_length
-    root = own[: own.index("/", 8) + 1]
+    root, secure = own[: own.index("/", 8) + 1], own.startswith("https:")
     accepted = {root: scope.admits(root)}
     for url, found in targets.items():
         if url == own:
@@ -173,7 +174,8 @@ def judged(targets: Mapping[str, Found], own: str, scope: Scope, seen: Seen) -> 
         of = class_of(url)
         if of < _PAGE:
             seen.add(of, url)
-            if of >= _DOCUMENT and not scope.admits(url):
+            insecure = secure and found[0] is _EMBEDDED and url.startswith("http:")
+            if insecure or (of >= _DOCUMENT and not scope.admits(url)):
                 seen.outside.append((url, found))
             continue
         if not url.startswith(root):

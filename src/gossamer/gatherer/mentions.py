@@ -6,7 +6,7 @@ A mention is a kind, an address, a text and a number:
     canonical  an address that the page names as its own; the text is the address as the page writes it
     hreflang   a version of the page in another language; the text is the language, in lower case
     external   a link to a host out of scope; the text is that of the link
-    part       a script, a stylesheet or the like from a host out of scope
+    part       a script or the like from a host out of scope; an image or the like by http on a page by https
 
 Every HTML page has the mention `h1`: a page without it was gathered by a version that recorded none. The others are in
 the order of the page, at most `MOST` of them. In a result they are lines of four fields behind those of the counted

@@ -4,8 +4,10 @@ Each query returns rows of address, page that leads to it, text of the link, and
 It reads these tables, which `run.py` makes:
 
     page    each known page: number, url, site, depth, kind, state, reason, in_sitemap, outcome, status, and what its
-            last copy says (title, description, length, text_length, flags, charset, latency, redirect, duplicate_of …)
-    link    each link between known pages: source, target, kind, text
+            last copy says (title, description, length, text_length, flags, charset, latency, redirect, duplicate_of …);
+            nameless: its site has no address
+    robots  the first known page of each origin, and what its robots.txt answered last: outcome, status, detail
+    link    each link between known pages: source, target, kind, text, nofollow
     mention what each page mentions: kind, url, text, number (`gatherer/mentions.py`)
     outside what is known of addresses of other sites: url, outcome, status (`outside.py`)
 
@@ -31,10 +33,10 @@ class Limits:
     """What is too much. The defaults are what search engines show, and what visitors bear."""
 
     title: int = 65
-    description: int = 320
+    description: int = 160
     slow: float = 2.0
     """Seconds until the first byte."""
-    heavy: int = 1_000_000
+    heavy: int = 300_000
     """Bytes of a page, decoded."""
     deep: int = 4
     """Clicks."""
@@ -114,7 +116,10 @@ CHECKS: Final = (
     Check(
         "broken-link", "error", "A link leads to a page that does not exist.",
         "Correct or remove the link, or bring the page back.",
-        _links_to(f"t.outcome in {_BROKEN}", "coalesce(t.status::varchar, t.outcome)"),
+        _links_to(
+            f"(t.outcome in {_BROKEN} or t.nameless)",
+            "coalesce(t.status::varchar, t.outcome, 'the name has no address')",
+        ),
     ),
     Check(
         "failing-page", "error", "The server fails, or does not answer in time.",
@@ -127,7 +132,15 @@ CHECKS: Final = (
         "Renew the certificate, or correct the names in it.",
         "select t.url, s.url, null, coalesce(t.detail, 'the certificate is not valid') from page t "
         "left join page s on s.page = t.source "
-        f"where t.outcome = 'tls_failed' or (t.flags & {VisitFlag.UNVERIFIED:d}) != 0 order by 1",
+        f"where t.outcome = 'tls_failed' or (t.flags & {VisitFlag.UNVERIFIED:d}) != 0 "
+        "union select r.url, s.url, null, coalesce(r.detail, 'no secure connection') from robots r "
+        "left join page s on s.page = r.source where r.outcome = 'tls_failed' order by 1",
+    ),
+    Check(
+        "robots-failing", "error", "robots.txt cannot be read: crawlers request no page beside it.",
+        "Answer with the file, or with status 404 if there is none.",
+        "select regexp_extract(url, '^[a-z]+://[^/]+') || '/robots.txt', null, null, "
+        f"outcome || coalesce(' (' || status || ')', '') from robots where outcome in {_FAILED} order by 1",
     ),
     Check(
         "redirect-loop", "error", "Redirects lead back to where they began.",
@@ -200,7 +213,7 @@ where x.kind = 'redirect' and c.page <> a.page order by 1""",
     Check(
         "blocked-link", "notice", "A link leads to a page that robots.txt forbids.",
         "Allow it, or mark the link nofollow.",
-        _links_to("t.state = 'excluded' and t.reason = 'robots' and s.site = t.site", "null"),
+        _links_to("not l.nofollow and t.state = 'excluded' and t.reason = 'robots' and s.site = t.site", "null"),
     ),
     Check(
         "soft-404", "error", "A page that does not exist is answered as if it did.",

@@ -21,6 +21,7 @@ import numpy as np
 from gossamer import config
 from gossamer.base import disk
 from gossamer.base.errors import UsageError
+from gossamer.base.units import plural
 from gossamer.collection.layout import SETTINGS
 from gossamer.rank.clicks import NEVER, clicks
 from gossamer.read.audit.checks import CHECKS, NAMES, SEVERITIES, Check, Limits, Severity
@@ -47,14 +48,25 @@ with said as (
 select p.page, p.url, p.site, p.depth::bigint as depth, p.kind, p.source, p.state, p.reason,
        p.kind = 'sitemap' or h.page is not null as in_sitemap, coalesce(i.linked, 0) as linked, v.outcome, v.status,
        v.title, v.description, v.length, v.text_length, v.flags, v.charset, v.latency, v.redirect, v.duplicate_of,
-       v.detail, v.sketch, v.mime, v.tick, v.warc_file, v.warc_offset, v.warc_end
-from pages p left join said on said.page = p.page left join linked i on i.target = p.page
+       v.detail, v.sketch, v.mime, v.tick, v.warc_file, v.warc_offset, v.warc_end, n.site is not null as nameless
+from pages p left join said on said.page = p.page
+left join (select site from stored.events group by site
+           having bool_or(event = 'name_failed') and not bool_or(event in ('resolved', 'moved'))) n on n.site = p.site
+left join linked i on i.target = p.page
 left join (select distinct page from stored.hints) h on h.page = p.page
 """,
     """
+create temp table robots as
+select p.page, p.url, p.source, r.v.outcome, r.v.status, r.v.detail from (
+    select origin, arg_max({'outcome': outcome, 'status': status, 'detail': detail}, (tick, number)) as v
+    from stored.visits where ask = 'robots' and outcome <> 'returned' group by origin) r
+join (select origin, min(page) as page from stored.pages group by origin) f on f.origin = r.origin
+join pages p on p.page = f.page
+""",
+    """
 create temp table link as
-select l.source, l.target, l.kind, any_value(a.text) as text
-from (select distinct source, target, kind from stored.links) l
+select l.source, l.target, l.kind, any_value(a.text) as text, any_value(l.nofollow) as nofollow
+from (select source, target, kind, bool_and((flags & 1) != 0) as nofollow from stored.links group by 1, 2, 3) l
 left join (select source, target, min(text) as text from stored.anchors group by 1, 2) a
     on a.source = l.source and a.target = l.target group by 1, 2, 3
 """,
@@ -63,7 +75,11 @@ create temp table mention as
 select m.page, m.kind, m.url, m.text, m.number from stored.mentions m join page p on p.page = m.page and p.tick = m.tick
 """,
 )
-_READ: Final = ("pages", "visits", "links", "anchors", "hints", "mentions", "verdicts", "sites")
+_UNASKED: Final = """
+select count(distinct m.url) from mention m join page p on p.page = m.page
+where m.kind = 'external' and m.url is not null and m.url not in (select url from outside)
+"""
+_READ: Final = ("pages", "visits", "links", "anchors", "hints", "mentions", "verdicts", "sites", "events")
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,6 +167,9 @@ def audit(
         for number, check in enumerate(checks):
             show(check.sentence.format(**values), number / len(checks))
             results.append(_result(database, check, values))
+        unasked = int(database.run(_UNASKED)[0][0])
+    if unasked and any(each.name.startswith("external-") for each in checks):
+        notes.append(f"{plural(unasked, 'address', 'addresses')} of other sites were not requested: see --external.")
     if not pages:
         notes.append("No page was fetched yet. `gossamer status` says why.")
     return Audit(folder.resolve().name, int(pages), tuple(results), tuple(notes))

@@ -218,7 +218,8 @@ tick UBIGINT Tick in which it was processed.
 mentions: What pages say and the crawl does not need, by visit; earlier versions recorded nothing.
 page BIGINT Number of the page.
 kind VARCHAR h1, canonical (an address that the page names as its own), hreflang (a version in another language),
-  external (a link to a host out of scope), or part (a script or the like from such a host).
+  external (a link to a host out of scope), or part (a script or the like from such a host, or an image or the like by
+  http on a page by https).
 url VARCHAR Canonical URL; of a link to a host out of scope with www. if the page has it. Null for h1, and if it is no
   URL.
 text VARCHAR Text of the first h1, canonical address as the page writes it, language, or text of the link.
