@@ -22,6 +22,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bench.verify import Made, Maker
+from gossamer.base.clock import RealClock
 from gossamer.base.errors import GossamerError, LockedError, UsageError
 from gossamer.collection import lock, orders, watches
 from gossamer.collection.blocks import BLOCK, offsets_until, texts_of
@@ -32,8 +33,11 @@ from gossamer.collection.forgetting.tombstones import INVALID, Names, Tombstone
 from gossamer.collection.layout import TABLES, archive_files, archive_name
 from gossamer.collection.recovery import recover
 from gossamer.collection.tables import seal
+from gossamer.config import Settings
+from gossamer.crawler.open import open_collection
 from gossamer.read import compact
-from gossamer.read.forget import forget, listed, plan
+from gossamer.read.audit.outside import FOLDER as OUTSIDE
+from gossamer.read.forget import forget, listed, plan, unfinished
 from gossamer.read.sql.sources import find
 from gossamer.read.verify.verify import verify
 from tests.support import archiving
@@ -462,6 +466,38 @@ def test_files_beside_the_tables_are_cleaned(tmp_path: Path) -> None:
     assert orders.waiting(made.shard) == orders.Orders(("http://site0.example/kept",), (3,))
     assert [w.target for w in watches.read(tmp_path).watches] == ["site0.example"]
     assert not (made.shard / "plans.bin").exists()
+
+
+def test_what_an_audit_has_fetched_of_other_sites_is_forgotten_too(tmp_path: Path) -> None:
+    made_in(tmp_path)
+    inner = made_in(tmp_path / OUTSIDE)
+    assert len(holding(tmp_path / OUTSIDE, *words_of(inner, PAGE))) > 0
+    (planned,) = plan(tmp_path, [URL], REASON)
+    assert planned.outside is not None
+    assert planned.outside.tombstone.pages == 1
+    assert planned.as_json()["external"]["pages"] == 1
+    forget(tmp_path, [planned])
+    assert holding(tmp_path, *words_of(inner, PAGE), '/p31"', "/p31'", "/p31\n") == []
+    assert [len(listed(each).tombstones) for each in (tmp_path, tmp_path / OUTSIDE)] == [1, 1]
+    assert verify(tmp_path / OUTSIDE).findings == []
+    assert not unfinished(tmp_path)
+    tombstones.write(inner.shard, [replace(listed(tmp_path / OUTSIDE).tombstones[0], name=URL)])
+    assert unfinished(tmp_path)
+    forget(tmp_path, [])
+    assert not unfinished(tmp_path)
+
+
+def test_a_crawl_of_other_sites_begins_with_the_tombstones(tmp_path: Path) -> None:
+    made_in(tmp_path)
+    gone(tmp_path, "http://nobody.example/x", "nobody.test")
+    store, desk, _ = open_collection(tmp_path / OUTSIDE, Settings(), RealClock(), beside=tmp_path)
+    try:
+        assert desk.forgotten.tombstone("http://nobody.example/x") is not None
+        assert desk.forgotten.has_site("nobody.test")
+        assert desk.forgotten.tombstone("http://nobody.example/y") is None
+        assert [t.number for t in desk.forgotten.tombstones] == [None, None]
+    finally:
+        store.close()
 
 
 def test_a_crawl_that_was_killed_is_stopped_first(tmp_path: Path) -> None:

@@ -137,7 +137,7 @@ def _ask_others(folder: Path, most: int, unchecked: bool) -> None:
         settings.write_text(config.dump(settings_of(config.load(folder / SETTINGS))))
         seeds.write_text("".join(f"{url}\n" for url in new))
         request = CrawlRequest(
-            known.folder, (), (seeds,), config=settings, patience=30.0, user_settings=user_settings()
+            known.folder, (), (seeds,), config=settings, patience=30.0, beside=folder, user_settings=user_settings()
         )
         report = crawl(request, progress)
     for line in report.lines():

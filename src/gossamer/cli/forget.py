@@ -42,7 +42,7 @@ def forget(
     if list_all:
         _list(work.listed(folder), as_json)
         return
-    if not targets and not work.listed(folder).unfinished:
+    if not targets and not work.unfinished(folder):
         raise UsageError("nothing to forget is named", "Name pages or sites: gossamer forget DIR URL --reason TEXT")
     if targets and not reason and not dry_run:
         raise UsageError("--reason is missing", 'Say why, without a name: --reason "request of the owner, 2026-11-18"')
@@ -69,6 +69,8 @@ def _show(planned: list[Planned], stream: object) -> None:
         if each.linking:
             links = plural(each.linking, "other page links", "other pages link")
             print(f"  {links} to it: their archived copies name it, and stay as they are", file=stream)  # type: ignore[call-overload]
+        if each.outside is not None and each.outside.tombstone.number is not None:
+            print(f"  checked as a link to another site: {_sentence(each.outside).rpartition(': ')[2]}", file=stream)  # type: ignore[call-overload]
         for url in each.same:
             print(f"  the same content is also at {url}, and stays there", file=stream)  # type: ignore[call-overload]
 

@@ -13,8 +13,9 @@ from gossamer.base import disk
 from gossamer.base.clock import Clock
 from gossamer.base.model import NONE, Texts
 from gossamer.base.units import plural
-from gossamer.collection import lock
+from gossamer.collection import lock, manifest
 from gossamer.collection.blocks import BlockFile
+from gossamer.collection.forgetting import tombstones
 from gossamer.collection.forgetting.finish import finish
 from gossamer.collection.journal.effects import SITE_EVENT, Effects, SiteNews
 from gossamer.collection.layout import SETTINGS, URL_FILE, format_of, is_collection, make_folders, shard_folder
@@ -45,13 +46,14 @@ def open_collection(
     sealer: Sealer = seal_in_process,
     merger: Merger | None = None,
     parts: Sequence[type[Part]] = PARTS,
+    beside: Path | None = None,
 ) -> tuple[Store, Desk, bool]:
     """Returns the store, the desk with everything that was committed, and whether there was a crawl before. A crawl
     that was killed before its first commit counts: it may have sent requests.
 
     `toml` is the new crawl.toml, if it changes. It is written before the manifest: no collection is without its
     settings. `changed` lists the settings that differ from the run before, if that is known. The run is recorded with
-    it, but only `new_settings.settle` settles it.
+    it, but only `new_settings.settle` settles it. `beside`: a collection that exists, whose tombstones hold here, too.
     """
     shard = shard_folder(folder)
     disk.make_directory(folder)
@@ -63,8 +65,10 @@ def open_collection(
         finished = 0 if new else finish(shard)
         recovered = None if new else recover(shard)
         if recovered is None:
-            _create(folder, settings, clock, toml)
+            _create(folder, settings, clock, toml, None if beside is None else shard_folder(beside))
             recovered = recover(shard)
+        if beside is not None:
+            tombstones.share(shard, shard_folder(beside))
         if finished:
             recovered.warnings.append(f"{plural(finished, 'order')} to forget had been begun, and is carried out now")
         settings = in_form(settings, recovered.meta.url_form)
@@ -94,15 +98,17 @@ def open_collection(
     return store, desk, not new
 
 
-def _create(folder: Path, settings: Settings, clock: Clock, toml: bytes | None) -> None:
-    """Writes what makes a folder a collection; the manifest last."""
+def _create(folder: Path, settings: Settings, clock: Clock, toml: bytes | None, beside: Path | None) -> None:
+    """Writes what makes a folder a collection; the manifest last. `beside`: the shard of a collection whose tombstones
+    are to hold here: only with its seed do their fingerprints mean the same."""
     shard = shard_folder(folder)
     if toml is not None:
         disk.write_atomic(folder / SETTINGS, toml)
     go_on(shard, clock, 0.0)
     begin_run(shard, settings, clock.wall())
     form = settings.seeder.url_form
-    Manifest.create(shard, Meta(format_of(form), 0, secrets.randbits(64), clock.wall(), form))
+    seed = secrets.randbits(64) if beside is None else manifest.read(beside).meta.seed
+    Manifest.create(shard, Meta(format_of(form), 0, seed, clock.wall(), form))
 
 
 def _replay(desk: Desk, recovered: Recovered) -> snapshot.Ends:

@@ -205,7 +205,9 @@ class _Session:
 def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitStack) -> Machinery:
     settings, clock = prepared.settings, voice.clock
     toml, changed = prepared.toml, prepared.changed
-    store, desk, resumed = open_collection(request.folder, settings, clock, toml, changed, merger=merge_in_process)
+    store, desk, resumed = open_collection(
+        request.folder, settings, clock, toml, changed, merger=merge_in_process, beside=request.beside
+    )
     stack.callback(disk.close_scratches)
     stack.callback(store.close)
     for warning in store.warnings:

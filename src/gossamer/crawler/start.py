@@ -81,6 +81,8 @@ class CrawlRequest:
     log: Path | None = None
     """Where events are logged, as JSON lines."""
     log_level: str = "info"
+    beside: Path | None = None
+    """A collection that this one belongs to: what was forgotten there is kept out here."""
     user_settings: Path | None = None
     """Settings of this user for all crawls: only the contact and `harvester.about` are taken from them."""
 

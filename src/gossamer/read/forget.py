@@ -23,7 +23,7 @@ from gossamer.base.model import SHARD_SHIFT, VisitFlag
 from gossamer.collection import image, lock, manifest
 from gossamer.collection.forgetting.carry_out import Progress, carry_out
 from gossamer.collection.forgetting.tombstones import Forgotten, Names, Tombstone, read, write
-from gossamer.collection.layout import SETTINGS, archive_files, require_collection, shard_folder
+from gossamer.collection.layout import SETTINGS, archive_files, is_collection, require_collection, shard_folder
 from gossamer.collection.manifest import Manifest
 from gossamer.collection.recovery import Recovered, recover
 from gossamer.collection.runs import in_form, settings_of_last_run
@@ -31,6 +31,7 @@ from gossamer.config.settings import Settings
 from gossamer.crawler import imager
 from gossamer.crawler.open import open_collection
 from gossamer.desk import snapshot
+from gossamer.read.audit.outside import FOLDER as OUTSIDE
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
 
@@ -51,13 +52,16 @@ class Planned(NamedTuple):
     """Other pages with the same content, which keep it."""
     before: Tombstone | None
     """It was forgotten already."""
+    outside: Planned | None = None
+    """The same in the crawl of other sites that `gossamer audit --external` has made."""
 
     def as_json(self) -> dict[str, Any]:
         said = asdict(self.tombstone)
         names = ("name", "site", "number", "pages", "visits", "records", "bytes")
         found = {name: said[name] for name in names} | {"known": self.tombstone.number is not None}
         done = None if self.before is None else {"time": self.before.time, "reason": self.before.reason}
-        return found | {"linking": self.linking, "same_content": list(self.same), "forgotten": done}
+        beside = {} if self.outside is None else {"external": self.outside.as_json()}
+        return found | {"linking": self.linking, "same_content": list(self.same), "forgotten": done, **beside}
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +79,21 @@ def listed(folder: Path) -> Forgotten:
     return read(shard_folder(folder))
 
 
+def unfinished(folder: Path) -> bool:
+    """Whether a forgetting was begun and killed."""
+    return any(listed(each).unfinished for each in (folder, folder / OUTSIDE) if each == folder or is_collection(each))
+
+
 def plan(folder: Path, targets: Sequence[str], reason: str) -> list[Planned]:
     """What would be removed. Only reads; the crawl may run."""
+    found = _plan(folder, targets, reason)
+    if not is_collection(folder / OUTSIDE):
+        return found
+    beside = _plan(folder / OUTSIDE, [each.tombstone.name for each in found], reason)
+    return [each._replace(outside=other) for each, other in zip(found, beside, strict=True)]
+
+
+def _plan(folder: Path, targets: Sequence[str], reason: str) -> list[Planned]:
     require_collection(folder)
     shard = shard_folder(folder)
     settings = _settings(folder)
@@ -155,6 +172,10 @@ def _counted(database: Database, tombstone: Tombstone, which: str, before: Tombs
 def forget(folder: Path, planned: Sequence[Planned], progress: Progress = lambda what, part: None) -> Done:
     """Carries the plan out, and finishes what was begun before. LockedError if a crawl runs."""
     require_collection(folder)
+    if is_collection(folder / OUTSIDE):
+        # first: if this is killed in between, what was asked for is not listed as forgotten
+        _lock(folder).release()
+        forget(folder / OUTSIDE, [each.outside for each in planned if each.outside is not None], progress)
     shard = shard_folder(folder)
     settings = _settings(folder)
     new = [each.tombstone for each in planned if each.before is None]

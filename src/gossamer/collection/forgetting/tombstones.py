@@ -132,6 +132,19 @@ def write(shard: Path, tombstones: Iterable[Tombstone]) -> None:
     disk.write_atomic(shard / FORGOTTEN, *(manifest.encode(_line(each)) for each in tombstones))
 
 
+def share(shard: Path, beside: Path) -> None:
+    """Adds the tombstones of another collection, if it has the same seed: what is forgotten there is kept out here."""
+    here, there = read(shard), read(beside)
+    known = {(each.site, each.fingerprint) for each in here.tombstones}
+    new = [
+        Tombstone(each.time, each.reason, each.site, each.fingerprint, None)
+        for each in there.tombstones
+        if (each.site, each.fingerprint) not in known
+    ]
+    if new and manifest.read(shard).meta.seed == manifest.read(beside).meta.seed:
+        write(shard, [*here.tombstones, *new])
+
+
 def _line(tombstone: Tombstone) -> dict[str, Any]:
     line = asdict(tombstone) | {"fingerprint": f"{tombstone.fingerprint:016x}"}
     return {name: value for name, value in line.items() if value not in ("", (), None)}
