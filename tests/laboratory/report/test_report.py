@@ -56,6 +56,7 @@ def crawled(place: Path, links: dict[str, list[str]], seeds: list[str]) -> Path:
     return place
 
 
+MISSING = Reply(outcome=Outcome.NOT_FOUND, status=404)
 SEEDS = ["http://s0.example/", "http://s1.example/", "http://s5.example/"]
 
 
@@ -176,6 +177,29 @@ def test_every_section_says_on_what_it_stands_or_why_it_is_empty(found: dict[str
     assert not [s.text for each in found.values() for s in each.sentences if "could not be computed" in s.text]
 
 
+def test_every_section_says_when_it_was_visited_and_under_which_settings(found: dict[str, Finding]) -> None:
+    there = [finding for finding in found.values() if finding.tables]
+    assert len(there) > 12
+    assert all(re.search(r"Visited from \d{4}-\d\d-\d\d", finding.setting) for finding in there)
+    assert "seeder.depth_static = 15" in found["depth"].setting
+
+
+def test_names_without_an_address_and_sites_without_a_page_are_counted(tmp_path: Path) -> None:
+    links = made_links(3, sites=4)
+    seeds = [*SEEDS[:2], "http://s2.example/", "http://s3.example/", "http://s9.example/", "http://none.example/"]
+    world = World(
+        tmp_path,
+        lambda url: Reply(links=tuple(links[url])) if url in links else MISSING,
+        address=lambda host: None if host.endswith("none.example") else "192.0.2.1",
+    )
+    world.run(seeds)
+    (tmp_path / SETTINGS).write_text(dump(world.settings))
+    said = {each.name: facts(each) for each in make.report([tmp_path], ["sites", "speeds"])}
+    assert said["sites"]["names looked up"] == 6
+    assert said["sites"]["of these, without an address"] == pytest.approx(1 / 6)
+    assert said["speeds"]["sites that were requested and gave no page"] == pytest.approx(1 / 5)
+
+
 # --- side by side -----------------------------------------------------------------------------------------------------
 
 
@@ -207,7 +231,10 @@ def test_the_page_needs_nothing_and_texts_stay_texts(folder: Path, tmp_path: Pat
     page = (tmp_path / "out" / make.PAGE).read_text()
     assert TITLE not in page
     assert "<script" not in page
-    assert not re.search(r"""(src|href)=["'](?!data:|#)""", page)
+    assert not re.search(r"""(src|href)=["'](?!data:|#|[\w-]+\.csv")""", page)
+    linked = re.findall(r"""href="([\w-]+\.csv)\"""", page)
+    assert len(linked) > 10
+    assert all((tmp_path / "out" / name).is_file() for name in linked)
     whole = json.loads((tmp_path / "out" / make.JSON).read_text())
     assert [section["finding"] for section in whole["sections"]] == list(make.SECTIONS)
     for section in whole["sections"]:

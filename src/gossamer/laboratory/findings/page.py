@@ -79,7 +79,7 @@ def _section(finding: Finding, picture: Picture) -> str:
     for plot in finding.plots:
         svg = picture(plot.name)
         if svg is not None:
-            parts.append(_figure(plot.title, svg))
+            parts.append(_figure(plot.title, svg, f"{for_file(plot.name)}.csv"))
         parts += [_table(each) for each in finding.tables if each.below == plot.name]
     return "\n".join([*parts, "</section>"])
 
@@ -88,9 +88,11 @@ def _table(each: Table) -> str:
     return f'<div class="table">{table.as_html(each)}</div>'
 
 
-def _figure(title: str, svg: bytes) -> str:
+def _figure(title: str, svg: bytes, numbers: str = "") -> str:
+    """`numbers`: the file beside the page that has all points."""
     source = f"data:image/svg+xml;base64,{b64encode(svg).decode()}"
-    caption = f"<figcaption>{for_html(title)}</figcaption>"
+    link = f' · <a href="{for_html(numbers)}">all points</a>' if numbers else ""
+    caption = f"<figcaption>{for_html(title)}{link}</figcaption>"
     return f'<figure><img alt="{for_html(title)}" src="{source}">{caption}</figure>'
 
 

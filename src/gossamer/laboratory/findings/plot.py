@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 COLOURS: Final = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#7F5F00")
 DASHES: Final = ("-", (0, (6, 2)), (0, (2, 1.5)))
 MARKS: Final = "osD^vPX"
+_FEW_POWERS: Final = 200
+"""Greatest ratio of the ends of an axis for which more than powers of ten are labelled."""
 _RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 _SIZE: Final = (8.0, 5.0)
 _PER_INCH: Final = 120
@@ -99,10 +101,8 @@ def _fill(axes: Axes, plot: Plot) -> None:
     axes.set_ylabel(for_screen(plot.y))
     if plot.x_log:
         axes.set_xscale("log")
-        _plain_powers(axes.xaxis)
     if plot.y_log:
         axes.set_yscale("log")
-        _plain_powers(axes.yaxis)
     if plot.diagonal:
         axes.plot([0, 1], [0, 1], color="#999999", linewidth=1.0, label="random (diagonal)", zorder=1)
     ours = [series for series in plot.series if not series.paper]
@@ -111,6 +111,9 @@ def _fill(axes: Axes, plot: Plot) -> None:
     colours = {series.label: COLOURS[number % len(COLOURS)] for number, series in enumerate(ours)}
     for number, series in enumerate(s for s in plot.series if s.paper):
         _add_paper(axes, series, number, colours.get(series.label, "black"))
+    for axis, is_log in ((axes.xaxis, plot.x_log), (axes.yaxis, plot.y_log)):
+        if is_log:
+            _plain_powers(axis)
     if plot.diagonal or len(plot.series) > 1:
         axes.legend(loc="best")
 
@@ -139,9 +142,13 @@ def _add_paper(axes: Axes, series: Series, number: int, colour: str) -> None:
 
 
 def _plain_powers(axis: Axis) -> None:
-    """Labels such as 0.1, 100 and 10⁶; matplotlib's own labels would be formulas."""
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    """Labels such as 0.1, 100 and 10⁶; matplotlib's own labels would be formulas. An axis of few powers has labels at 2
+    and 5 times them, too, so that none has a single label."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
+    low, high = axis.get_view_interval()
+    if 0 < low < high < _FEW_POWERS * low:
+        axis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
     axis.set_major_formatter(FuncFormatter(lambda value, _: power(value)))
     axis.set_minor_formatter(NullFormatter())
 
@@ -149,5 +156,6 @@ def _plain_powers(axis: Axis) -> None:
 def power(value: float) -> str:
     if 0.001 <= value <= 1000:
         return f"{value:g}"
-    exponent = round(math.log10(value)) if value > 0 else 0
-    return f"10{str(exponent).translate(_RAISED)}"
+    exponent = math.floor(math.log10(value) + 1e-9) if value > 0 else 0
+    digit, power_of_ten = round(value / 10.0**exponent), f"10{str(exponent).translate(_RAISED)}"
+    return power_of_ten if digit == 1 else f"{digit}·{power_of_ten}"

@@ -20,12 +20,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from gossamer import config
 from gossamer.base.arrays import F64, I64, U32, Array, Bools
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import SHARD_SHIFT
-from gossamer.collection.layout import SETTINGS
+from gossamer.collection.runs import settings_of_last_run
 from gossamer.config import Settings
+from gossamer.config.values import write
 from gossamer.laboratory.collection_graph import Collected, collected
 from gossamer.manager.scores.graph import CollectionGraph, graph_of
 from gossamer.rank.clicks import NEVER, clicks
@@ -94,6 +94,19 @@ class Data:
     def name(self) -> str:
         return self.sources.folder.resolve().name
 
+    def stands(self, settings: Sequence[str]) -> str:
+        """When the collection was visited, and these of its settings."""
+        values = {name: getattr(getattr(self.settings, name.partition(".")[0]), name.partition(".")[2])
+                  for name in settings}  # fmt: skip
+        said = ", ".join(f"{name} = {write(value)}" for name, value in values.items())
+        return f"{self.visited}; {said}" if said else self.visited
+
+    @cached_property
+    def visited(self) -> str:
+        first, last = self.rows("select min(time), max(time) from stored.visits")[0]
+        end = f"{last:%H:%M}" if first.date() == last.date() else f"{last:%Y-%m-%d %H:%M}"
+        return f"Visited from {first:%Y-%m-%d %H:%M} to {end} UTC"
+
     def rows(self, statement: str, *parameters: Any, views: Sequence[str] = ()) -> list[Row]:
         """Runs SQL. `placed` has a row for each fetched page: its place, and its last copy."""
         self._prepare(statement)
@@ -123,6 +136,13 @@ class Data:
         )
         found["depth"] = self._depths(found["page"], found["depth"].astype(np.int64))
         return found
+
+    @cached_property
+    def depths(self) -> str:
+        """Name of a table of the fetched pages and their depths, for SQL."""
+        columns = {name: self.fetched[name] for name in ("page", "depth")}
+        self.database.connection.register("depths", columns)
+        return "depths"
 
     def _depths(self, page: I64, found: I64) -> I64:
         """The depth of pages, by the links between fetched pages. Where no links lead, or there is no graph, that of
@@ -191,7 +211,7 @@ def _filled(column: Any) -> Array:
 def reading(folder: Path, unchecked: bool = False) -> Iterator[Data]:
     """Opens a collection, also while a crawl runs."""
     sources, damaged = whole(find(folder, unchecked=unchecked), _READ)
-    settings = config.load(folder / SETTINGS)
+    settings = settings_of_last_run(folder)
     with tempfile.TemporaryDirectory(prefix="gossamer-report-") as spilled:
         database = Database(sources, settings, MEMORY, Path(spilled))
         try:

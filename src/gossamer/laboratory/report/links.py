@@ -22,6 +22,10 @@ _CHILEAN: Final = {
     "co": 0.00809, "uk": 0.00644, "edu": 0.00609, "pe": 0.00558, "es": 0.00494, "fr": 0.00464, "jp": 0.00462,
     "nl": 0.00444, "it": 0.00431, "ve": 0.00400, "tw": 0.00382, "sg": 0.00371, "kr": 0.00370,
 }  # fmt: skip
+_GREEK: Final = {
+    "com": 0.492, "org": 0.179, "net": 0.085, "de": 0.037, "uk": 0.026, "edu": 0.026, "tv": 0.013, "ru": 0.013,
+    "tw": 0.011, "nl": 0.009, "it": 0.008, "gov": 0.006, "no": 0.006, "fr": 0.005, "ca": 0.005,
+}  # fmt: skip
 _BINS: Final = 60
 
 
@@ -182,6 +186,7 @@ def domains(data: Data) -> Section:
                 "links",
                 {_named(word): number for word, number in shown.items()},
                 {_named(word): number for word, number in _CHILEAN.items()},
+                {_named(word): number for word, number in _GREEK.items()},
             ),
         ),
         plots=_against_figures(data.figures, both),

@@ -6,6 +6,7 @@ A section that cannot be computed, for a damaged file or too few pages, says why
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -33,23 +34,36 @@ class Kind(NamedTuple):
     title: str
     source: str
     compute: Callable[[Data], Section]
+    settings: tuple[str, ...] = ()
+    """Those that bear on its numbers."""
 
 
+_DEPTH: Final = ("seeder.depth_static", "seeder.depth_dynamic")
 SECTIONS: Final[dict[str, Kind]] = {
-    "summary": Kind("Summary", "thesis 8.2, tables 8.1 and 8.6", pages.summary),
-    "status": Kind("Status codes and outcomes", "thesis 8.3.1", pages.status),
-    "length": Kind("Content length", "thesis 8.3.2", pages.length),
+    "summary": Kind(
+        "Summary",
+        "thesis 8.2, tables 8.1 and 8.6",
+        pages.summary,
+        ("seeder.domains", "seeder.pages_per_site", "collection.max_pages"),
+    ),
+    "status": Kind("Status codes and outcomes", "thesis 8.3.1", pages.status, ("harvester.tries",)),
+    "length": Kind("Content length", "thesis 8.3.2", pages.length, ("gatherer.max_stored",)),
     "age": Kind("Age of pages", "thesis 8.3.3", pages.age),
-    "changes": Kind("Changes, ends and births of pages", "thesis 2.1.2, table 2.1", changes.changes),
-    "depth": Kind("Depth", "thesis 8.3.4 and 5.1", pages.depth),
+    "changes": Kind(
+        "Changes, ends and births of pages",
+        "thesis 2.1.2, table 2.1",
+        changes.changes,
+        ("manager.continuous", "manager.min_period"),
+    ),
+    "depth": Kind("Depth", "thesis 8.3.4 and 5.1", pages.depth, _DEPTH),
     "languages": Kind("Languages", "thesis 8.3.5", pages.languages),
-    "technology": Kind("Technology of dynamic pages", "thesis 8.3.6", pages.technology),
+    "technology": Kind("Technology of dynamic pages", "thesis 8.3.6", pages.technology, ("seeder.dynamic",)),
     "files": Kind("Documents, images and other files", "thesis 8.3.7 to 8.3.10", pages.files),
-    "sites": Kind("Sites", "thesis 8.4", sites.by_site),
+    "sites": Kind("Sites", "thesis 8.4", sites.by_site, ("seeder.pages_per_site", *_DEPTH)),
     "growth": Kind("Growth of sites", "thesis 2.1.2", grown.of_sites),
     "links": Kind("Links", "thesis 8.5.1", links.degrees),
     "scores": Kind("Link scores", "thesis 8.5.2 and 5.17", links.scores),
-    "domains": Kind("Links to other domains", "thesis 8.5.3", links.domains),
+    "domains": Kind("Links to other domains", "thesis 8.5.3", links.domains, ("seeder.domains",)),
     "site-graph": Kind("Links between sites", "thesis 8.6", sites.graph),
     "quality": Kind("Quality and size of sites", "thesis 6.4", sites.quality),
     "speeds": Kind("Speed and latency of servers", "thesis 3.3", servers.speeds),
@@ -110,8 +124,10 @@ def report(
 
 
 def _section(data: Data, name: str) -> Section:
+    kind = SECTIONS[name]
     try:
-        return SECTIONS[name].compute(data)
+        found = kind.compute(data)
+        return found if found.missing else replace(found, stands_on=f"{found.stands_on}. {data.stands(kind.settings)}")
     except GossamerError as error:
         return absent(" ".join(filter(None, [f"This could not be computed: {error.message}.", error.cure])))
 

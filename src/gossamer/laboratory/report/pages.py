@@ -15,7 +15,10 @@ from gossamer.laboratory.report.parts import Fact, Section, Shares, absent, dist
 
 YEAR: Final = 365.25 * 86400
 MONTH: Final = YEAR / 12
-NOTHING: Final = "The collection has no fetched page in a sealed segment; `gossamer status` shows how far it is."
+NOTHING: Final = (
+    "The collection has no fetched page in a sealed segment. A crawl seals what it has every few minutes "
+    "(collection.seal_every), and when it stops; `gossamer status` shows how far it is."
+)
 _GROUPS: Final = """
 case when outcome = 'not_modified' then 'not modified'
      when status in (200, 206) then 'ok' when status in (301, 302, 303, 307, 308) then 'moved'
@@ -56,16 +59,15 @@ def summary(data: Data) -> Section:
     if not fetched:
         return absent(NOTHING)
     known, excluded = data.rows("select count(*), count(*) filter (state = 'excluded') from stored.pages")[0]
-    visits, ok, first, last, received = data.rows(
+    visits, ok, received = data.rows(
         "select count(*) filter (ask = 'page'), count(*) filter (ask = 'page' and status in (200, 206)), "
-        "min(time), max(time), sum(received) from stored.visits"
+        "sum(received) from stored.visits"
     )[0]
     dynamic, copies = int(pages["dynamic"].sum()), int(pages["copy"].sum())
     sites = len(np.unique(pages["site"]))
     seen = len(data.site_names)
     return Section(
-        f"{fetched:,} fetched pages of {sites:,} sites, {visits:,} requests for pages from {first:%Y-%m-%d %H:%M} to "
-        f"{last:%Y-%m-%d %H:%M} UTC",
+        f"{fetched:,} fetched pages of {sites:,} sites, {visits:,} requests for pages",
         (
             Fact("pages known", known),
             Fact("excluded when they were found", excluded),
@@ -118,10 +120,8 @@ def length(data: Data) -> Section:
         return absent(NOTHING)
     cut = data.rows(f"select count(*) filter ((flags & {VisitFlag.CUT:d}) != 0) from placed")[0][0]
     mean, middle, ninety, most, largest = quantiles(size)
-    limit = int(data.settings.gatherer.max_stored)
     return Section(
-        f"{len(size):,} fetched pages; decoded bodies, of which at most {limit:,} bytes are kept "
-        "(gatherer.max_stored): longer pages gather at the limit",
+        f"{len(size):,} fetched pages; decoded bodies, of which gatherer.max_stored is kept: longer pages gather there",
         (
             Fact("mean length, bytes", mean),
             Fact("median", middle),
@@ -186,7 +186,6 @@ def depth(data: Data) -> Section:
     levels = np.arange(int(pages["depth"].max()) + 1)
     dynamic = pages["dynamic"].astype(bool)
     counts = [np.bincount(pages["depth"][which], minlength=len(levels)) for which in (~dynamic, dynamic)]
-    seeder = data.settings.seeder
     charts = [
         Plot(
             "depth-kinds",
@@ -201,7 +200,7 @@ def depth(data: Data) -> Section:
     ]
     return Section(
         f"{len(dynamic):,} fetched pages; clicks from a seed, or from a page that another site links to, by the "
-        f"shortest way; limits of the crawl: {seeder.depth_static} for static pages, {seeder.depth_dynamic} for others",
+        "shortest way",
         (Fact("mean depth", float(pages["depth"].mean()), ".2f"),),
         distributions=(
             distribution("depth", "Depth of pages (figure 8.23)", "pages", "depth", pages["depth"], logarithmic=False),
@@ -218,8 +217,8 @@ def languages(data: Data) -> Section:
         return absent(NOTHING)
     named = [word for word in found if word != "unknown"][:6]
     by_depth = data.rows(
-        "select depth, language, count(*), sum(count(*)) over (partition by depth) from placed "
-        "where coalesce(language, '') <> '' group by 1, 2 order by 1"
+        f"select d.depth, language, count(*), sum(count(*)) over (partition by d.depth) from placed f "
+        f"join {data.depths} d on d.page = f.page where coalesce(language, '') <> '' group by 1, 2 order by 1"
     )
     curves = []
     for word in named:
@@ -227,8 +226,8 @@ def languages(data: Data) -> Section:
         levels = sorted({int(row[0]) for row in by_depth})
         curves.append(Series(word, levels, [points.get(level, 0.0) for level in levels]))
     return Section(
-        f"{int(sum(found.values())):,} fetched pages; the language that the text is most probably in; depth as it was "
-        "when the page was found",
+        f"{int(sum(found.values())):,} fetched pages; the language that the text is most probably in; shares by "
+        "depth are of the pages whose language is known",
         shares=(Shares("languages", "Languages of pages", "pages", found, {"es": 0.71, "en": 0.27}),),
         plots=(Plot("languages-depth", "Languages by depth (figure 8.5)", "depth", "share of pages", tuple(curves)),)
         if curves

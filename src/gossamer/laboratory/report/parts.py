@@ -39,6 +39,8 @@ class Shares:
     """The number of each kind, in the order to show."""
     cl: Mapping[str, float] = field(default_factory=dict)
     """Shares that the thesis found for the Web of Chile."""
+    gr: Mapping[str, float] = field(default_factory=dict)
+    """The same for the Web of Greece."""
     most: int = 25
     """Rows to show; the others are added up."""
 
@@ -59,6 +61,8 @@ class Distribution:
     laws: tuple[Law, ...] = ()
     """Power laws to be fitted."""
     logarithmic: bool = True
+    cl: Mapping[float, int] = field(default_factory=dict)
+    """How often the thesis found each value in the Web of Chile."""
     cumulative: bool = False
     """Whether to draw the share of things with at least this value, instead of the number with this value."""
 

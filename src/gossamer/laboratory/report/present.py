@@ -113,8 +113,7 @@ def _shares(same: Sequence[tuple[str, Shares]]) -> list[Table]:
         columns += [Column(f"{shares.what}{label}", ",.0f"), Column(f"share{label}", ".2%", bar=True)]
     if len(same) == 2:
         columns.append(Column("difference", "+.2%"))
-    if first.cl:
-        columns.append(Column(".cl, 2004", ".2%", paper=True))
+    columns += [Column(f".{word}, 2004", ".2%", paper=True) for word in ("cl", "gr") if getattr(first, word)]
     rows = [_share_row(word, [word], same, totals) for word in kept]
     if rest:
         rows.append(_share_row(f"{len(rest)} others", rest, same, totals))
@@ -132,8 +131,7 @@ def _share_row(
         cells += [number, number / total]
     if len(same) == 2:
         cells.append(shares[1] - shares[0])
-    if same[0][1].cl:
-        cells.append(same[0][1].cl.get(label))
+    cells += [paper.get(label) for paper in (same[0][1].cl, same[0][1].gr) if paper]
     return tuple(cells)
 
 
@@ -175,12 +173,16 @@ def _numbers(same: Sequence[tuple[str, Distribution]], alone: bool) -> list[Tabl
     for name, each in same:
         label = "" if alone else f", {name}"
         columns += [Column(f"{each.what}{label}", ",.0f"), Column(f"share{label}", ".2%", bar=True)]
+    if first.cl:
+        columns.append(Column(f"{first.what}, .cl, 2004", ",.0f", paper=True))
     rows: list[tuple[Cell, ...]] = []
     for low, high in edges:
         cells: list[Cell] = [f"{low:,.0f}" if low == high else f"{low:,.0f} to {high:,.0f}"]
         for _, each in same:
             number = int(each.counts[(each.values >= low) & (each.values <= high)].sum())
             cells += [number, number / max(1, each.number)]
+        if first.cl:
+            cells.append(sum(number for value, number in first.cl.items() if low <= value <= high))
         rows.append(tuple(cells))
     tables = [Table(f"{first.name}-numbers", "", tuple(columns), tuple(rows), below=first.name)]
     laws = [(name, law, fit(law, each.values, each.counts)) for name, each in same for law in each.laws]

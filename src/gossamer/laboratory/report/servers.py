@@ -37,6 +37,17 @@ _INSECURE: Final = f"""
 select count(distinct site) filter (outcome = 'tls_failed'),
        count(distinct site) filter ((flags & {VisitFlag.UNVERIFIED:d}) != 0) from stored.visits
 """
+_ANSWERED: Final = """
+select count(*), count(*) filter (not brought) from (
+    select site, bool_or(outcome in ('ok', 'duplicate')) as brought from stored.visits
+    where ask in ('page', 'robots') and outcome <> 'returned' group by site)
+"""
+_WITHIN: Final = """
+select count(*), avg(speed), avg(latency) from (
+    select stddev_samp(speed) / avg(speed) as speed, stddev_samp(latency - connect) / avg(latency - connect) as latency
+    from stored.visits where ask = 'page' and status is not null and speed > 0 and latency > connect
+    group by site having count(*) > 1)
+"""
 _PRODUCT: Final = re.compile(r"[A-Za-z][\w.+-]*")
 
 
@@ -55,12 +66,18 @@ def speeds(data: Data) -> Section:
     known = graph.site[place] == found["site"] if len(graph.site) else np.zeros(len(place), bool)
     popular = np.where(known, graph.in_degree[place] if len(graph.site) else 0, 0)
     linked = popular > 0
+    asked, silent = data.rows(_ANSWERED)[0]
+    several, *within = data.rows(_WITHIN)[0]
     return Section(
         f"{len(speed):,} sites, {int(found['number'].sum()):,} answers; of each site the medians; latency without the "
-        "time to connect; correlations of logarithms, popularity by sites that link",
+        "time to connect; correlations of logarithms, popularity by sites that link; deviations "
+        f"within the {several:,} sites with several answers",
         (
+            Fact("sites that were requested and gave no page", share(silent, asked), ".1%", 0.25),
             *_middle("speed, KB/s", speed, ",.1f"),
             *_middle("latency, s", latency, ".3f"),
+            Fact("deviation of speed within a site, mean", within[0], ".0%", 0.42),
+            Fact("deviation of latency within a site, mean", within[1], ".0%", 0.96),
             Fact("correlation of speed and latency", correlation(speed, latency), ".3f", -0.645),
             Fact("of popularity and speed", correlation(popular[linked], speed[linked]), ".3f", -0.001),
             Fact("of popularity and latency", correlation(popular[linked], latency[linked]), ".3f", -0.069),

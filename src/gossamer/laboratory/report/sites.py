@@ -15,6 +15,11 @@ from gossamer.laboratory.report.parts import Fact, Named, Section, Shares, absen
 from gossamer.rank.names import PARTS
 
 _TOP: Final = 25
+_NAMES: Final = """
+select count(*), count(*) filter (not found) from (
+    select site, bool_or(event in ('resolved', 'moved')) as found from stored.events
+    where event in ('resolved', 'moved', 'name_failed') group by site)
+"""
 CHILEAN: Final = {
     "main_norm": 0.0289,
     "main_main": 0.0316,
@@ -27,6 +32,9 @@ CHILEAN: Final = {
     "tunnel": 0.0033,
     "island": 0.5681,
 }
+
+_COMPONENTS: Final = {1: 17_393, 2: 283, 3: 54, 4: 20, 5: 4, 6: 3, 7: 2, 8: 2, 9: 2, 10: 1, 5_202: 1}
+"""Strong components of each size (table 8.5)."""
 
 
 def top_tenth(sample: F64 | I64) -> float | None:
@@ -50,10 +58,13 @@ def by_site(data: Data) -> Section:
     )
     charts = (_ages(np.maximum(np.array(ages, np.float64), 0.0) / YEAR),) if ages else ()
     oldest = [row[0] / YEAR for row in ages]
+    names, without = data.rows(_NAMES)[0]
     return Section(
         f"{len(count):,} sites with a fetched page, {len(pages['page']):,} pages; ages of {len(ages):,} sites with a "
         "credible Last-Modified: the oldest page is a lower bound of the age of its site",
         (
+            Fact("names looked up", names),
+            Fact("of these, without an address", share(without, names), ".1%", "half have no site"),
             Fact("pages a site, mean", float(count.mean()), ",.1f", 67.1),
             Fact("pages a site, median", float(np.median(count)), ",.1f"),
             Fact("sites of one page", share(int((count == 1).sum()), len(count)), ".1%", "about half"),
@@ -159,6 +170,7 @@ def graph(data: Data) -> Section:
                 "components",
                 "sites",
                 sizes,
+                cl=_COMPONENTS,
             ),
         ),
         tables=(_most_linked(data), _meanings()),
