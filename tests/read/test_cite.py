@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import shutil
 from pathlib import Path
 
 import networkx as nx
@@ -13,8 +14,8 @@ from click.testing import CliRunner
 from gossamer.base.errors import UsageError
 from gossamer.cli import app
 from gossamer.collection.layout import SETTINGS, shard_folder
-from gossamer.collection.runs import begin_run
-from gossamer.config import dump
+from gossamer.collection.runs import begin_run, settings_of_last_run
+from gossamer.config import dump, override
 from gossamer.read.cite import cite
 from gossamer.webs.simulated import Reply
 from tests.support.world import World
@@ -34,6 +35,33 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / SETTINGS).write_text(dump(world.settings))
     begin_run(shard_folder(place), world.settings, 0.0)
     return place
+
+
+def test_settings_that_were_changed_are_named_and_judged_by_their_run(folder: Path, tmp_path: Path) -> None:
+    """The shortest pause is that of the first run: later waits accuse nobody, and shorter ones excuse nobody."""
+    before = cite(folder)
+    assert (before.early, before.unruled, before.least) == (0, 0, (5.0,))
+    copy = Path(shutil.copytree(folder, tmp_path / "copy"))
+    settings = settings_of_last_run(copy)
+    ended = before.ended.timestamp()
+    for wait, when in (("1h", ended + 3600), ("20ms", ended + 7200)):
+        changed = override(settings, (f"harvester.wait={wait}", f"harvester.wait_large={wait}"))
+        begin_run(shard_folder(copy), changed, when)
+    found = cite(copy)
+    assert found.early == 0
+    assert found.least == (5.0, 3600.0, 0.02)
+    assert [change.partition(" changed ")[2].partition(":")[0] for change in found.changes] == ["harvester.wait"] * 2
+    other = Path(shutil.copytree(folder, tmp_path / "other"))
+    strict = override(settings, ("harvester.wait=1h", "harvester.wait_large=1h"))
+    begin_run(shard_folder(other), strict, 1.0)  # before the first request
+    assert cite(other).early == 3
+    assert "3 requests came earlier than" in cite(other).paragraph()
+
+
+def test_pages_that_were_not_fetched_are_counted(folder: Path) -> None:
+    found = cite(folder)
+    assert found.left + sum(number for _, number in found.excluded) == found.known - found.pages
+    assert found.named == ("http://a.example/",)
 
 
 def ended(*arguments: str | Path) -> str:
