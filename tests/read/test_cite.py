@@ -40,7 +40,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_settings_that_were_changed_are_named_and_judged_by_their_run(folder: Path, tmp_path: Path) -> None:
     """The shortest pause is that of the first run: later waits accuse nobody, and shorter ones excuse nobody."""
     before = cite(folder)
-    assert (before.early, before.unruled, before.least) == (0, 0, (5.0,))
+    polite = before.politeness
+    assert (polite.early, polite.unruled, polite.least) == (0, 0, (5.0,))
     copy = Path(shutil.copytree(folder, tmp_path / "copy"))
     settings = settings_of_last_run(copy)
     ended = before.ended.timestamp()
@@ -48,19 +49,19 @@ def test_settings_that_were_changed_are_named_and_judged_by_their_run(folder: Pa
         changed = override(settings, (f"harvester.wait={wait}", f"harvester.wait_large={wait}"))
         begin_run(shard_folder(copy), changed, when)
     found = cite(copy)
-    assert found.early == 0
-    assert found.least == (5.0, 3600.0, 0.02)
+    assert found.politeness.early == 0
+    assert found.politeness.least == (5.0, 3600.0, 0.02)
     assert [change.partition(" changed ")[2].partition(":")[0] for change in found.changes] == ["harvester.wait"] * 2
     other = Path(shutil.copytree(folder, tmp_path / "other"))
     strict = override(settings, ("harvester.wait=1h", "harvester.wait_large=1h"))
     begin_run(shard_folder(other), strict, 1.0)  # before the first request
-    assert cite(other).early == 3
+    assert cite(other).politeness.early == 3
     assert "3 requests came earlier than" in cite(other).paragraph()
 
 
 def test_pages_that_were_not_fetched_are_counted(folder: Path) -> None:
     found = cite(folder)
-    assert found.left + sum(number for _, number in found.excluded) == found.known - found.pages
+    assert found.coverage.left + sum(n for _, n in found.coverage.excluded) == found.coverage.known - found.pages
     assert found.named == ("http://a.example/",)
 
 
@@ -72,13 +73,14 @@ def ended(*arguments: str | Path) -> str:
 
 def test_a_citation_says_what_was_done(folder: Path) -> None:
     found = cite(folder)
-    assert (found.pages, found.sites, found.seeds, found.known) == (3, 2, 1, 3)
+    assert (found.pages, found.sites, found.seeds, found.coverage.known) == (3, 2, 1, 3)
     text = found.paragraph()
     assert "from 1 seed" in text
     assert "3 pages of 2 sites" in text
     assert "harvester.wait" in text
-    assert found.shortest is not None
-    assert 6.9 < found.shortest <= (found.usual or 0)
+    shortest, usual = found.politeness.shortest, found.politeness.usual
+    assert shortest is not None
+    assert 6.9 < shortest <= (usual or 0)
     assert json.loads(ended("cite", folder, "--json"))["pages"] == 3
 
 

@@ -8,8 +8,8 @@ settings of its run allow, and with the first robots.txt of its origin: both tim
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Final
@@ -65,29 +65,29 @@ Crawl-delay may be shorter than the wait if robots.txt gives it to this crawler 
 
 
 @dataclass(frozen=True, slots=True)
-class Citation:
-    """What is said about a collection."""
+class Coverage:
+    """How much of what is known was fetched."""
 
-    name: str
-    version: str
-    started: datetime
-    ended: datetime
-    seeds: int
-    named: tuple[str, ...]
-    """The first seeds."""
     known: int
-    requests: int
-    pages: int
-    sites: int
-    bytes: int
     left: int
     """Known pages that are still to be requested."""
     excluded: tuple[tuple[str, int], ...]
     """Known pages that are not to be requested, by reason."""
-    settings: tuple[str, ...]
-    """Settings of the last run that differ from the defaults, in words."""
-    changes: tuple[str, ...]
-    """What later runs changed."""
+
+    def said(self) -> str:
+        excluded = sum(number for _, number in self.excluded)
+        why = ", ".join(f"{word} {thousands(number)}" for word, number in self.excluded[:_REASONS])
+        why += ", …" if len(self.excluded) > _REASONS else ""
+        return (
+            f"{plural(self.known, 'page')} are known: {thousands(excluded)} of them are excluded"
+            f"{f' ({why})' if why else ''}, and {thousands(self.left)} are still to be requested."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Politeness:
+    """Whether the crawl was polite."""
+
     shortest: float | None
     """Seconds between two requests to a site: the shortest pause; None if no site was asked twice."""
     usual: float | None
@@ -101,6 +101,49 @@ class Citation:
     mine: bool
     """Whether sites that proved to be the operator's were crawled without waits."""
 
+    def said(self) -> Iterator[str]:
+        """The verdict, in words."""
+        if self.unruled:
+            yield f"{plural(self.unruled, 'page')} were requested before the robots.txt of their origin."
+        else:
+            yield "No page was requested before the robots.txt of its origin."
+        if self.shortest is None or self.usual is None:
+            yield "No site was requested twice."
+            return
+        allowed = " or ".join(f"{seconds:g} s" for seconds in self.least)
+        yield (
+            f"The shortest pause between two requests to a site was {self.shortest:.2f} s, the median "
+            f"{self.usual:.2f} s."
+        )
+        if self.early:
+            own = "; sites that proved to be the operator's were crawled without waits" if self.mine else ""
+            yield f"{plural(self.early, 'request')} came earlier than {allowed}{own}."
+        else:
+            yield f"No request came earlier than the settings allow ({allowed})."
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """What is said about a collection."""
+
+    name: str
+    version: str
+    started: datetime
+    ended: datetime
+    seeds: int
+    named: tuple[str, ...]
+    """The first seeds."""
+    requests: int
+    pages: int
+    sites: int
+    bytes: int
+    coverage: Coverage
+    politeness: Politeness
+    settings: tuple[str, ...]
+    """Settings of the last run that differ from the defaults, in words."""
+    changes: tuple[str, ...]
+    """What later runs changed."""
+
     def paragraph(self) -> str:
         """A paragraph of methods."""
         dates = f"{self.started:%d %B %Y}".lstrip("0")
@@ -113,57 +156,32 @@ class Citation:
             f"{plural(self.seeds, 'seed')}{f' ({some})' if some else ''}. It made "
             f"{plural(self.requests, 'request')} for pages and fetched {plural(self.pages, 'page')} of "
             f"{plural(self.sites, 'site')} ({thousands(self.bytes)} bytes received).",
-            self._coverage(),
-            *self._politeness(),
+            self.coverage.said(),
+            *self.politeness.said(),
             f"Settings other than the defaults: {settings}." if settings else "All settings were the defaults.",
             *(f"{change}." for change in self.changes),
         ]
         return " ".join(said)
 
-    def _coverage(self) -> str:
-        excluded = sum(number for _, number in self.excluded)
-        why = ", ".join(f"{word} {thousands(number)}" for word, number in self.excluded[:_REASONS])
-        why += ", …" if len(self.excluded) > _REASONS else ""
-        return (
-            f"{plural(self.known, 'page')} are known: {thousands(excluded)} of them are excluded"
-            f"{f' ({why})' if why else ''}, and {thousands(self.left)} are still to be requested."
-        )
-
-    def _politeness(self) -> list[str]:
-        """The verdict, in words."""
-        said = [
-            "No page was requested before the robots.txt of its origin."
-            if not self.unruled
-            else f"{plural(self.unruled, 'page')} were requested before the robots.txt of their origin."
-        ]
-        if self.shortest is None or self.usual is None:
-            return [*said, "No site was requested twice."]
-        allowed = " or ".join(f"{seconds:g} s" for seconds in self.least)
-        said.append(
-            f"The shortest pause between two requests to a site was {self.shortest:.2f} s, the median "
-            f"{self.usual:.2f} s."
-        )
-        if not self.early:
-            return [*said, f"No request came earlier than the settings allow ({allowed})."]
-        own = "; sites that proved to be the operator's were crawled without waits" if self.mine else ""
-        return [*said, f"{plural(self.early, 'request')} came earlier than {allowed}{own}."]
-
     def bibtex(self) -> str:
         key = re.sub(r"[^A-Za-z0-9]+", "-", self.name).strip("-") or "collection"
+        days = dict.fromkeys(f"{time:%Y-%m-%d}" for time in (self.started, self.ended))
         return (
             f"@misc{{{key}-{self.started:%Y},\n"
             f"  title        = {{{_tex(self.name)}: a collection of {thousands(self.pages)} Web pages}},\n"
             f"  year         = {{{self.started:%Y}}},\n"
             f"  howpublished = {{Crawled with Gossamer {_tex(self.version)}}},\n"
-            f"  note         = {{{self.started:%Y-%m-%d} to {self.ended:%Y-%m-%d}, {thousands(self.sites)} sites}}\n}}"
+            f"  note         = {{{' to '.join(days)}, {thousands(self.sites)} sites}}\n}}"
         )
 
     def to_json(self) -> dict[str, Any]:
-        found = {name: getattr(self, name) for name in self.__slots__}
+        found = {name: getattr(self, name) for name in self.__slots__ if name not in ("coverage", "politeness")}
         return found | {
+            **asdict(self.coverage),
+            **asdict(self.politeness),
             "started": self.started.isoformat(),
             "ended": self.ended.isoformat(),
-            "excluded": dict(self.excluded),
+            "excluded": dict(self.coverage.excluded),
             "paragraph": self.paragraph(),
             "bibtex": self.bibtex(),
         }
@@ -194,21 +212,25 @@ def cite(folder: Path, unchecked: bool = False) -> Citation:
         ended=last.replace(tzinfo=UTC),
         seeds=int(seeds),
         named=tuple(str(url) for (url,) in named),
-        known=int(known),
         requests=int(requests),
         pages=int(pages),
         sites=int(sites),
         bytes=int(received or 0),
-        left=sum(int(number) for state, _, number in others if state != "excluded"),
-        excluded=tuple((str(reason), int(number)) for state, reason, number in others if state == "excluded"),
+        coverage=Coverage(
+            int(known),
+            sum(int(number) for state, _, number in others if state != "excluded"),
+            tuple((str(reason), int(number)) for state, reason, number in others if state == "excluded"),
+        ),
+        politeness=Politeness(
+            shortest,
+            usual,
+            tuple(dict.fromkeys(least for _, least in limits)),
+            int(early),
+            int(unruled),
+            settings.harvester.mine,
+        ),
         settings=_told(config.differences(Settings(), settings)),
         changes=_changes(recorded),
-        shortest=shortest,
-        usual=usual,
-        least=tuple(dict.fromkeys(least for _, least in limits)),
-        early=int(early),
-        unruled=int(unruled),
-        mine=settings.harvester.mine,
     )
 
 

@@ -11,7 +11,7 @@ from gossamer.laboratory.findings.finding import Column, Plot, Series, Table
 from gossamer.laboratory.report.data import Data, SiteGraph
 from gossamer.laboratory.report.fits import Law
 from gossamer.laboratory.report.pages import NOTHING, YEAR
-from gossamer.laboratory.report.parts import Fact, Named, Section, Shares, absent, distribution, share
+from gossamer.laboratory.report.parts import Distribution, Fact, Named, Section, Shares, absent, distribution, share
 from gossamer.rank.names import PARTS
 
 _TOP: Final = 25
@@ -58,13 +58,11 @@ def by_site(data: Data) -> Section:
     )
     charts = (_ages(np.maximum(np.array(ages, np.float64), 0.0) / YEAR),) if ages else ()
     oldest = [row[0] / YEAR for row in ages]
-    names, without = data.rows(_NAMES)[0]
     return Section(
         f"{len(count):,} sites with a fetched page, {len(pages['page']):,} pages; ages of {len(ages):,} sites with a "
         "credible Last-Modified: the oldest page is a lower bound of the age of its site",
         (
-            Fact("names looked up", names),
-            Fact("of these, without an address", share(without, names), ".1%", "half have no site"),
+            *_names(data),
             Fact("pages a site, mean", float(count.mean()), ",.1f", 67.1),
             Fact("pages a site, median", float(np.median(count)), ",.1f"),
             Fact("sites of one page", share(int((count == 1).sum()), len(count)), ".1%", "about half"),
@@ -103,6 +101,14 @@ def by_site(data: Data) -> Section:
             ),
         ),
         plots=charts,
+    )
+
+
+def _names(data: Data) -> tuple[Fact, ...]:
+    names, without = data.rows(_NAMES)[0]
+    return (
+        Fact("names looked up", names),
+        Fact("of these, without an address", share(without, names), ".1%", "half have no site"),
     )
 
 
@@ -164,19 +170,17 @@ def graph(data: Data) -> Section:
                 laws=(Law(1),),
                 cumulative=True,
             ),
-            distribution(
-                "site-components",
-                "Sizes of strong components of sites (table 8.5, figure 8.21)",
-                "components",
-                "sites",
-                sizes,
-                cl=_COMPONENTS,
-            ),
+            _component_sizes(sizes),
         ),
         tables=(_most_linked(data), _meanings()),
         named=(Named("site-moves", "Parts of the bow-tie (8.6.5)", "sites", _where(found), tuple(PARTS)),),
         parts={name: number / sites for name, number in found.parts.counts().items()},
     )
+
+
+def _component_sizes(sizes: I64) -> Distribution:
+    title = "Sizes of strong components of sites (table 8.5, figure 8.21)"
+    return distribution("site-components", title, "components", "sites", sizes, cl=_COMPONENTS)
 
 
 def _where(found: SiteGraph) -> dict[str, str]:
