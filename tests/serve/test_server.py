@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import re
 import socket
 from collections.abc import Iterator, MutableMapping
 from pathlib import Path
@@ -21,15 +22,18 @@ import gossamer
 from gossamer.base.errors import UsageError
 from gossamer.cli import app
 from gossamer.collection import watches
+from gossamer.serve import metrics, run, safe, tables
 from gossamer.serve import question as asking
-from gossamer.serve import run, safe
 from gossamer.serve.document import address, document
-from gossamer.serve.question import Question
+from gossamer.serve.question import Asked, Question
 from gossamer.serve.replies import API
 from gossamer.serve.routes import FILES, ORDERS, QUESTIONS
 from gossamer.serve.safe import Token
+from gossamer.serve.seen import IDLE, MOST, Seen
 from gossamer.serve.server import Server
-from gossamer.serve.subjects import sites, sql
+from gossamer.serve.subjects import overview, sites, sql
+from gossamer.serve.subjects.overview import Use
+from tests.support.paths import ROOT
 
 SECRET: Final = "the-secret-of-this-test"
 HOST: Final = "http://127.0.0.1:8470"
@@ -278,6 +282,19 @@ def test_metrics_are_what_prometheus_reads(web: gossamer.Collection, browser: Te
     assert browser.get("/ready").text == "ready\n"
 
 
+def test_every_metric_of_the_grafana_board_exists(web: gossamer.Collection) -> None:
+    use = Use(1, 1, {"granted": 10, "used": 5}, 7)
+    found = msgspec.structs.replace(overview.answer_of("crawl", web), use=use, freshness=0.5, value=[[0.0, 1.0, 1.0]])
+    found = msgspec.structs.replace(found, pace=msgspec.structs.replace(found.pace, left=1.0))
+    families = text_string_to_metric_families(metrics.exposed([found]).decode())
+    exposed = {sample.name for family in families for sample in family.samples}
+    board = (ROOT / "docs" / "grafana.json").read_text()
+    wanted = set(re.findall(r"gossamer_[a-z_]+", " ".join(re.findall(r'"expr": "(.*)"', board))))
+    assert wanted <= exposed | {"gossamer_waiting_pages"}
+    assert len(wanted) > 12
+    assert "http" not in re.sub(r'"\$schema".*', "", board), "it asks nothing of others"
+
+
 def test_the_document_of_the_api_describes_every_route(browser: TestClient) -> None:
     said = browser.get(f"{API}/openapi.json").json()
     assert said == json.loads(json.dumps(document()))
@@ -344,6 +361,15 @@ def test_beyond_this_machine_everything_needs_the_token(web: gossamer.Collection
             assert browser.get(path).status_code == 401, path
         assert browser.get("/health").status_code == 200
         assert browser.get("/metrics", headers=BEARER).status_code == 200
+
+
+@pytest.mark.parametrize("path", [row.path for row in (*QUESTIONS, *FILES)])  # type: ignore[attr-defined]
+def test_beyond_this_machine_no_page_and_no_file_is_given_without_the_token(
+    path: str, web: gossamer.Collection
+) -> None:
+    with client(web, closed=True) as browser:
+        for address_ in (f"/c/crawl/{path}", f"{API}/collections/crawl/{path}".rstrip("/")):
+            assert browser.get(address_).status_code == 401
 
 
 def test_the_token_is_entered_once_and_kept_in_a_cookie_that_scripts_cannot_read(web: gossamer.Collection) -> None:
@@ -453,6 +479,16 @@ def test_queries_only_read_and_end(browser: TestClient, monkeypatch: pytest.Monk
     assert "longer than" in slow.json()["detail"]
 
 
+def test_every_question_ends(web: gossamer.Collection, browser: TestClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also those that need no token: what takes too long is interrupted, and the next question is answered."""
+    asked = Asked("crawl", web, {})
+    slow = "select count(*) from range(10000000) a, range(100000) b where hash(a.range + b.range) = 1"
+    with asked.tables.open() as database, pytest.raises(UsageError, match="longer than"):  # noqa: SIM117
+        with tables.ending(database.connection, 0.3):
+            database.run(slow)
+    assert browser.get(f"{API}/collections/crawl/pages").status_code == 200
+
+
 def test_errors_name_the_cure(browser: TestClient) -> None:
     problem = browser.get(f"{API}/collections/crawl/sites", params={"sort": "colour"}).json()
     assert problem["status"] == 400
@@ -476,6 +512,28 @@ def test_the_token_is_made_once_and_only_its_user_can_read_it(tmp_path: Path, mo
     first.path.chmod(0o644)
     with pytest.raises(UsageError, match="others may read"):
         run.secret()
+
+
+def test_no_two_users_have_the_same_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """There is no default secret."""
+    made = set()
+    for name in "abc":
+        monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / name))
+        made.add(run.secret().token)
+    assert len(made) == 3
+
+
+def test_what_nobody_asks_for_is_forgotten() -> None:
+    now = [0.0]
+    seen = Seen(lambda: now[0])
+    first = seen.once("a", 1.0, object)
+    now[0] = IDLE + 1
+    seen.once("b", 1.0, object)
+    now[0] = 2.0
+    assert seen.once("a", 1e9, object) is not first
+    for number in range(2 * MOST):
+        seen.once(str(number), 1e9, object)
+    assert len(seen._kept) == MOST
 
 
 def test_only_loopback_is_open() -> None:

@@ -39,13 +39,25 @@ class _Crawls(Collector):
             for part in one.states:
                 states.add_metric([one.name, part.name], part.pages)
         yield states
+        waiting = GaugeMetricFamily(
+            "gossamer_waiting_pages", "Pages that wait, by reason.", labels=["collection", "reason"]
+        )
+        for one in self._found:
+            for reason, pages in one.reasons.get("waiting", {}).items():
+                waiting.add_metric([one.name, reason], pages)
+        yield waiting
         for name, text, value in (
             ("gossamer_up", "Whether a crawl runs.", lambda o: int(o.running)),
             ("gossamer_sites", "Known sites.", lambda o: o.counts.sites),
             ("gossamer_slowed_sites", "Sites whose waits are longer than usual.", lambda o: o.counts.slowed),
             ("gossamer_connections", "Open connections.", lambda o: o.use.connections),
             ("gossamer_memory_bytes", "Memory of all processes of the crawl.", lambda o: o.use.memory),
+            ("gossamer_disk_free_bytes", "What is free where the collection is.", lambda o: o.use.disk_free),
+            ("gossamer_granted_bytes_per_second", "Bandwidth that is granted; absent: no limit.", _granted),
             ("gossamer_freshness_ratio", "Expected share of copies that are up to date.", lambda o: o.freshness),
+            ("gossamer_index_value", "V(I), the value of the index.", lambda o: o.value[-1][1] if o.value else None),
+            ("gossamer_time_left_seconds", "Time left, at least; absent: unknown.", lambda o: o.pace.left),
+            ("gossamer_faults", "Things that are wrong with the machine or the line.", lambda o: len(o.faults)),
             ("gossamer_status_timestamp_seconds", "Wall time of these figures.", lambda o: o.time),
         ):
             gauge = GaugeMetricFamily(name, text, labels=["collection"])
@@ -53,6 +65,11 @@ class _Crawls(Collector):
                 if (number := value(one)) is not None:
                     gauge.add_metric([one.name], number)
             yield gauge
+
+
+def _granted(found: Overview) -> float | None:
+    use = found.use.bandwidth
+    return float(use["granted"]) if use and use.get("granted") else None
 
 
 def exposed(found: Iterable[Overview]) -> bytes:

@@ -26,8 +26,6 @@ MOST_ROWS: Final = 1_000
 
 MOST_NUMBER: Final = 2**63 - 1
 """What a number that was chosen may be at most: a column of numbers holds no larger one."""
-LONGEST: Final = 10_000
-"""Characters of a text that was chosen, at most; queries may be longer."""
 
 
 class Field(NamedTuple):

@@ -132,7 +132,7 @@ def told(name: str, lines: Sequence[str]) -> Html:
     return tag(
         "div",
         [
-            tag("section", tag("h3", linked(name, head)), tag("ul", inside) if inside else None)
+            tag("section", tag("h2", linked(name, head)), tag("ul", inside) if inside else None)
             for head, inside in sections
         ],
         class_="told",
