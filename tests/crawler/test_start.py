@@ -15,10 +15,10 @@ from gossamer.base.units import Duration
 from gossamer.collection.layout import FORMAT, MANIFEST, SETTINGS, shard_folder
 from gossamer.collection.manifest import Manifest, Meta, url_form
 from gossamer.collection.runs import begin_run, runs, settle_run, stored_settings
-from gossamer.config.settings import SeederSettings, Settings
+from gossamer.config.settings import ManagerSettings, SeederSettings, Settings
 from gossamer.crawler.start import FIXED, CrawlRequest, LocalWeb, Prepared, prepare
 from gossamer.seeder.seeds import read_seeds
-from gossamer.webs.local import WAITS, demo_settings
+from gossamer.webs.local import USUAL, demo_settings
 from tests.support.older import forget_form
 
 SEED = "http://127.0.0.1:8000/"
@@ -136,7 +136,7 @@ def test_addresses_of_a_demonstration_web_are_no_change_of_settings(folder: Path
     demo = demo_settings({"a.test": "127.0.0.1:1234"}, ("test",))
     waits = [f"harvester.{name}={getattr(demo.harvester, name)}" for name in ("wait", "wait_large", "address_wait")]
     a_run(folder, *waits)
-    prepare(CrawlRequest(folder, (SEED,)), said.append, LocalWeb(demo, (), tuple(WAITS)))
+    prepare(CrawlRequest(folder, (SEED,)), said.append, LocalWeb(demo, (), USUAL))
     assert said == []
 
 
@@ -147,7 +147,7 @@ def test_a_wait_set_by_the_user_holds_for_a_demonstration_web_too(folder: Path, 
     path.parent.mkdir(exist_ok=True)
     path.write_text('[harvester]\nwait = "15s"\n')
     demo = demo_settings({"a.test": "127.0.0.1:1234"}, ("127.0.0.1",))
-    local = LocalWeb(demo, (), tuple(WAITS))
+    local = LocalWeb(demo, (), USUAL)
     changes = ("harvester.wait=15s",) if way == "--set" else ()
     found = a_run(folder, *changes, config=path if way == "--config" else None, demonstration=local)
     said: list[str] = []
@@ -156,6 +156,23 @@ def test_a_wait_set_by_the_user_holds_for_a_demonstration_web_too(folder: Path, 
         assert each.settings.harvester.wait == Duration(15)
         assert each.settings.harvester.address_wait == demo.harvester.address_wait
     assert said == []
+
+
+@pytest.mark.parametrize(
+    ("changes", "seconds"),
+    [
+        (("manager.continuous=true",), 60),
+        ((), -1),
+        (("manager.continuous=true", "manager.min_period=2h"), 7200),
+        (("manager.continuous=true", "manager.preset=news"), -1),
+    ],
+)
+def test_a_demonstration_web_that_lives_faster_is_visited_again_sooner(
+    folder: Path, changes: tuple[str, ...], seconds: float
+) -> None:
+    demo = replace(demo_settings({}, ("test",)), manager=ManagerSettings(min_period=Duration(60)))
+    found = a_run(folder, *changes, demonstration=LocalWeb(demo, (), (*USUAL, "manager.min_period")))
+    assert found.settings.manager.min_period == seconds
 
 
 def test_trusted_certificates_are_found_in_the_collection_or_the_working_folder(

@@ -105,8 +105,10 @@ def again(
     elif ended and not running:
         also = f"; {_told(carried)}" if carried else ""
         print(f"{plural(len(ended), 'page')} for the next run: gossamer crawl {folder}{also}")
-    else:
+    elif any(carried.values()):
         print(_told(carried))
+    else:
+        print(f"no page of {folder} matches")
 
 
 def _confirm(folder: Path) -> None:

@@ -59,7 +59,7 @@ class LocalWeb:
     """The addresses of its names, and its certificates: never stored, since ports change with every start."""
     seeds: tuple[str, ...] = ()
     usual: tuple[str, ...] = ()
-    """Names of harvester settings that a new collection takes from `settings`, unless the user has set them."""
+    """Settings that a new collection takes from `settings`, unless the user has set them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -261,11 +261,15 @@ def _with_addresses(settings: Settings, local: LocalWeb | None) -> Settings:
 
 def _with_usual(settings: Settings, local: LocalWeb, named: set[str]) -> Settings:
     """Takes the usual settings of a local Web, unless the user has set them. Only for a new collection: a resumed
-    crawl keeps the settings of its first run."""
+    crawl keeps the settings of its first run. Those of re-visits are for a continuous crawl."""
     if "harvester.pace" in named:
         named = named | {f"harvester.{name}" for name in PACES[settings.harvester.pace]}
-    usual = {name: getattr(local.settings.harvester, name) for name in local.usual if f"harvester.{name}" not in named}
-    return replace(settings, harvester=replace(settings.harvester, **usual))
+    if "manager.preset" in named or not settings.manager.continuous:
+        named = named | {"manager.min_period"}
+    for section, name in (key.split(".") for key in local.usual if key not in named):
+        usual = {name: getattr(getattr(local.settings, section), name)}
+        settings = replace(settings, **{section: replace(getattr(settings, section), **usual)})
+    return settings
 
 
 def _named(request: CrawlRequest) -> set[str]:
