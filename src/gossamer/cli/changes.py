@@ -98,5 +98,5 @@ def _moment(option: str, text: str | None, now: float) -> float | None:
     except ValueError:
         pass
     if (date := http_date(text)) is None:
-        raise UsageError(f"{option} {text} is neither a time ago nor a date", "Write 7d, 12h or 2026-11-01.")
+        raise UsageError(f"{option} {text} is neither a time ago nor a date", "Write 10min, 12h, 7d or 2026-11-01.")
     return date

@@ -250,5 +250,5 @@ def wall(moment: When) -> float:
     except ValueError:
         pass
     if (date := http_date(moment)) is None:
-        raise UsageError(f"{moment!r} is neither a time ago nor a date", 'Write "7d", "12h" or "2026-11-01".')
+        raise UsageError(f"{moment!r} is neither a time ago nor a date", 'Write "10min", "12h", "7d" or "2026-11-01".')
     return date

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -14,6 +16,7 @@ from gossamer.desk.desk import Desk
 from gossamer.manager.revisits.common import AGAIN, FOUND, NOT_MODIFIED, OBSERVED, PRIOR, TOLD
 from gossamer.manager.revisits.habits import Habits
 from gossamer.manager.revisits.rates import Prior, decode
+from gossamer.manager.revisits.scale import measure
 
 DAY = 86_400.0
 PAGES = 400
@@ -60,6 +63,22 @@ def test_rates_are_learned_and_the_prior_follows() -> None:
     for word, share in told.items():
         low, high = (int(part) for part in word.split("_")[1:])
         assert low - 12 < share < high + 12, told
+
+
+def test_copies_are_measured_while_pages_are_added() -> None:
+    """The thread of the plan measures; the loop adds pages meanwhile, and raises their count last."""
+    desk = desk_of()
+    page = desk.columns.page
+
+    class Growing:
+        """The columns of the pages, of which there is one more at each look."""
+
+        def __getattr__(self, name: str) -> object:
+            page.count += name == "count"
+            return getattr(page, name)
+
+    columns = SimpleNamespace(page=Growing(), site=desk.columns.site, origin=desk.columns.origin)
+    assert 0 < measure(columns, desk[Habits].prior, 3 * DAY)["freshness"] < 1
 
 
 def test_a_replay_learns_the_same() -> None:

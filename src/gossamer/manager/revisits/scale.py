@@ -144,9 +144,10 @@ _RATES: Final = {"hourly": 12.0, "daily": 0.4, "weekly": 0.07, "monthly": 0.01, 
 
 def measure(columns: Any, prior: Prior, wall: float, most: int = 100_000) -> dict[str, float]:
     """What is expected of the copies now, from a sample: the share that is up to date, for how many days they have been
-    outdated on average, and the shares of copies by how often they change."""
-    page, site = columns.page, columns.site
-    some = np.flatnonzero((page.state[: page.count] == State.DONE) & (page.outcome[: page.count] == Outcome.OK))
+    outdated on average, and the shares of copies by how often they change. A plan's thread calls it, while pages are
+    added: their count is looked at once."""
+    page, site, used = columns.page, columns.site, slice(0, columns.page.count)
+    some = np.flatnonzero((page.state[used] == State.DONE) & (page.outcome[used] == Outcome.OK))
     some = some[:: max(1, len(some) // most)]
     if not len(some):
         return {}
