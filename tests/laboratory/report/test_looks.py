@@ -18,7 +18,7 @@ from tests.laboratory.report.test_report import SEEDS, TITLE, crawled, made_link
 from tests.support.browser import NEEDED, Browser, opened
 
 pytestmark = NEEDED
-WINDOWS = [(width, dark) for width in (420, 1000) for dark in (False, True)]
+WINDOWS = [(width, dark) for width in (375, 1440) for dark in (False, True)]
 WORST = f"{TITLE}<img src=http://127.0.0.1:9/x>"
 
 
@@ -59,6 +59,18 @@ def test_a_page_shows_without_fault_at_any_width(
     assert page.run("document.body.innerText.length") > 500
     ground = page.run("getComputedStyle(document.body).backgroundColor")
     assert (max(map(int, re.findall(r"\d+", ground)[:3])) < 128) == dark or ground == "rgba(0, 0, 0, 0)"
+    page.close()
+
+
+@pytest.mark.parametrize("width", [375, 1440])
+def test_findings_are_not_squeezed(width: int, pages: dict[str, Path], browser: Browser) -> None:
+    """On a narrow screen the cells of a finding stand below each other."""
+    page = browser.page(pages["audit"].as_uri(), width)
+    page.run("document.querySelectorAll('details').forEach(each => each.open = true)")
+    assert page.run("document.querySelectorAll('td:not(:empty)').length") > 10
+    narrowest = "Math.min(...[...document.querySelectorAll('td:first-child')].map(each => each.clientWidth))"
+    assert page.run(narrowest) > 180
+    assert page.run("document.documentElement.scrollWidth") <= width
     page.close()
 
 

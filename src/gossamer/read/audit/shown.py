@@ -29,6 +29,11 @@ table { border-collapse: collapse; } td, th { text-align: left; vertical-align: 
 tr { border-bottom: 1px solid color-mix(in srgb, currentColor 20%, transparent); }
 details { margin: .4rem 0; } summary { cursor: pointer; } summary b { margin-left: .3rem; }
 .error { color: #c4221c; } .warning { color: #a15c00; } .notice, .cure { opacity: .75; }
+th { white-space: nowrap; }
+@media screen and (max-width: 40rem) {
+  th { display: none; } tr, td { display: block; } td { padding: 0; } tr { padding: .4rem 0; }
+  td:nth-child(2):not(:empty)::before { content: "on "; } td:nth-child(3):not(:empty)::before { content: "link: "; }
+  td:nth-child(4):not(:empty)::before { content: "detail: "; } }
 @media (prefers-color-scheme: dark) { .error { color: #ff8a80; } .warning { color: #ffb74d; } }
 """
 
@@ -94,6 +99,7 @@ def _part(result: Result) -> str:
     return (
         f'<details id="{result.name}"><summary class="{result.severity}">{_MARKS[result.severity]} {result.severity}: '
         f"{for_html(result.sentence)} <b>{thousands(result.number)}</b>{for_html(_since(result))}</summary>\n"
-        f'<p class="cure">{for_html(result.cure)}</p>\n<table><tr><th>address</th><th>page</th><th>link</th>'
+        f'<p class="cure">{for_html(result.cure)} (<code>--check {result.name}</code>)</p>\n'
+        f"<table><tr><th>address</th><th>page</th><th>link</th>"
         f"<th>detail</th></tr>\n{rows}\n</table>{more}</details>"
     )
