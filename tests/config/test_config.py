@@ -106,7 +106,7 @@ def test_settings_are_dumped_as_a_whole_or_only_the_changes() -> None:
     lines = text.splitlines()
     assert loads(text) == Settings()
     assert max(map(len, lines)) <= WIDTH
-    for key in known():
+    for key in (each for each in known() if each != "plugins.extract"):  # rules are tables of their own
         line = line_of(text, *key.split("."))
         kind = lines[line - 2]
         assert kind.startswith("# "), key

@@ -135,7 +135,7 @@ def test_only_confirmed_content_is_confirmed(own: Path, steps: list[tuple[bool, 
 
 def test_a_crawl_of_a_copied_collection_runs_no_code(own: Path) -> None:
     """The error names the command that confirms; a file that changes must be confirmed again, even while it starts."""
-    ran = own / "ran"
+    ran = own.parent / "ran"
     (own / "my.py").write_text(f"open({str(ran)!r}, 'w')\n{CODE}")
     (own / "crawl.toml").write_text("[plugins]\nprocess = 'my.py:extract'\n")
     request = CrawlRequest(own, ("http://127.0.0.1/",))
@@ -144,7 +144,9 @@ def test_a_crawl_of_a_copied_collection_runs_no_code(own: Path) -> None:
     assert error.value.cure == f"Read it, then: gossamer plugins --confirm {own / 'my.py'}"
     done = CliRunner().invoke(app, ["plugins", "--confirm", str(own / "my.py")])
     assert done.exit_code == 0, done.output
+    assert not ran.exists()
     assert prepare(request, print).plugins == named(own, "my.py:extract")
+    ran.unlink()  # once it is confirmed, it is loaded to see which columns it has
     (plugin,) = named(own, "my.py:extract")
     (own / "my.py").write_text(CODE + "# more\n")
     with pytest.raises(UnconfirmedError):

@@ -18,6 +18,7 @@ FLAT: Final = {
     "HarvesterSettings": "settings are flat, by the names that users write",
     "SeederSettings": "settings are flat, by the names that users write",
     "Effects": "the sections of a journal record",
+    "Gathered": "what was gathered from a page, flat as its record",
     "Scenario": "settings of a simulation, flat by the names that users write",
     "Shape": "kinds of the demonstration Web, flat by the names that users write",
 }

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -42,7 +42,14 @@ def start(tmp_path: Path) -> Iterator[Start]:
         pool.close()
 
 
-def make_pool(folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1, limited: bool = False) -> Pool:
+def make_pool(
+    folder: Path,
+    *changes: str,
+    workers: int = 2,
+    lock_fd: int = -1,
+    limited: bool = False,
+    processors: Sequence[object] = (),
+) -> Pool:
     base = [
         "harvester.allow_private=true",
         f"harvester.workers={workers}",
@@ -52,7 +59,8 @@ def make_pool(folder: Path, *changes: str, workers: int = 2, lock_fd: int = -1, 
         f"harvester.slow_time={WITHIN:g}s",
         "harvester.contact=a@example.org",
     ]
-    return Pool(override(Settings(), [*base, *changes]), SEED, lock_fd, folder, 1, RealClock(), limited=limited)
+    settings, clock = override(Settings(), [*base, *changes]), RealClock()
+    return Pool(settings, SEED, lock_fd, folder, 1, clock, limited=limited, processors=processors)
 
 
 def ask(

@@ -115,6 +115,16 @@ def pids() -> list[int]:
     return [process.pid for process in _started if not process.ended]
 
 
+def children(pid: int) -> list[int]:
+    """The child processes of all threads of a process; none if it is gone."""
+    found: list[int] = []
+    with suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with open(f"/proc/{pid}/task/{thread}/children") as file:
+                found += map(int, file.read().split())
+    return found
+
+
 def _read(file: IO[bytes]) -> str:
     file.seek(0)
     return file.read().decode(errors="replace")

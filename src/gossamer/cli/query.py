@@ -76,7 +76,7 @@ def sql(folder: Path, query: str | None, as_json: bool, as_csv: bool, fresh: boo
     if (note := nothing_sealed(sources)) and not fresh:
         print(f"note: {note}; --fresh reads the journal too", file=sys.stderr)
     if query is None:
-        print("\n".join(show.views()))
+        print("\n".join(show.views(Database(sources, config.load(folder / SETTINGS)).views())))
         print(f"Example: gossamer sql {folder} \"select outcome, count(*) from visits where ask = 'page' group by 1\"")
         return
     text = sys.stdin.read() if query == "-" else query

@@ -4,7 +4,7 @@
     DIR/shard-000/lock  manifest.jsonl
                   journal/000000000001.log …
                   ticks/ pages/ visits/ links/ sites/ origins/ events/ verdicts/ anchors/ counts/ hints/
-                  mentions/
+                  mentions/ rows_NAME/, the table of a plug-in
                   000000000001.parquet …, one file per segment in each; cdx/000000000001.cdxj …
                   urls/  versions/  image/000000000123/  warc/000000.warc.gz …
 
@@ -53,6 +53,8 @@ TABLES: Final = (
     "mentions",
 )
 # fmt: on
+ROWS: Final = "rows_"
+"""Beginning of the name of a table of plug-ins, which SQL knows without it."""
 BIG_RULES: Final = 1 << 31
 """Values of `origin.rules_start` from here on are places on disk (`desk/rulebook.py`; in an image: "big_rules")."""
 INDEX: Final = "cdx"
@@ -102,9 +104,20 @@ def table_name(table: str, number: int) -> str:
     return f"{table}/{number:012d}.parquet"
 
 
-def segment_files(number: int) -> list[str]:
+def table_of(path: str) -> str:
+    """The table of a file of a segment, by its relative path; `INDEX` for the index."""
+    return path.partition("/")[0]
+
+
+def folders_of_segments(shard: Path) -> list[str]:
+    """The folders with files of segments: tables, those of plug-ins too, and the index."""
+    found = sorted(path.name for path in shard.glob(f"{ROWS}*") if path.is_dir())
+    return [*TABLES, *found, INDEX]
+
+
+def segment_files(shard: Path, number: int) -> list[str]:
     """The files that a segment may have."""
-    return [*(table_name(table, number) for table in TABLES), index_name(number)]
+    return [index_name(number) if each == INDEX else table_name(each, number) for each in folders_of_segments(shard)]
 
 
 def merged_away(path: Path) -> Path:

@@ -24,7 +24,7 @@ from typing import Final
 from gossamer.base import disk
 from gossamer.base.clock import Clock
 from gossamer.base.process import Process
-from gossamer.collection.layout import INDEX, MERGED, TABLES, journal_path, merged_away
+from gossamer.collection.layout import MERGED, folders_of_segments, journal_path, merged_away
 from gossamer.collection.manifest import Contents, Line, Manifest
 from gossamer.collection.sealing import Seal
 
@@ -56,7 +56,7 @@ class Merging:
         self._thread, self._merger = thread, merger
         self.may_begin = True
         """There is memory for it."""
-        folders = [shard / name for name in (*TABLES, INDEX, MERGED) if (shard / name).exists()]
+        folders = [shard / name for name in (*folders_of_segments(shard), MERGED) if (shard / name).exists()]
         self._one_disk = {folder.stat().st_dev for folder in folders} <= {shard.stat().st_dev}
         self.notes: list[str] = []
         self._next = max(0, FANOUT - len(manifest.contents.segments))
@@ -139,7 +139,7 @@ def unnamed(shard: Path, contents: Contents) -> list[Path]:
     """Files of segments that no line names: parts of merged segments, and what a merge left that was killed."""
     named = {shard / path for line in contents.segments.values() for path in line["files"]}
     last = max(contents.segments, default=0)
-    paths = [path for name in (*TABLES, INDEX) for path in (shard / name).glob("*") if path.is_file()]
+    paths = [path for name in folders_of_segments(shard) for path in (shard / name).glob("*") if path.is_file()]
     return [path for path in paths if path not in named and _number(path) <= last]
 
 

@@ -107,7 +107,7 @@ def _journal(shard: Path, contents: Contents) -> list[str]:
         if number != cut and not path.stat().st_size:
             continue
         _keep(shard, path)
-        for name in segment_files(number):  # left by a killed seal
+        for name in segment_files(shard, number):  # left by a killed seal
             disk.remove(shard / name)
         with disk.naming("read", path):
             raw = path.read_bytes()[:end]

@@ -43,9 +43,15 @@ Run = dict[str, Any]
 _FIELDS: Final = {"run", "started", "version", "settled", "differences", "settings"}
 
 
-def begin_run(shard: Path, settings: Settings, wall: float, differences: Sequence[str] | None = None) -> list[str]:
+def begin_run(
+    shard: Path,
+    settings: Settings,
+    wall: float,
+    differences: Sequence[str] | None = None,
+    tables: Mapping[str, str] | None = None,
+) -> list[str]:
     """Adds a line for this run; returns the differences stored in it: the given ones, or those computed here. The first
-    run of a collection is settled from the start."""
+    run of a collection is settled from the start. `tables`: those that plug-ins fill, with their columns."""
     before = runs(shard)
     found = changes(before, settings) if differences is None else list(differences)
     line = {
@@ -55,6 +61,7 @@ def begin_run(shard: Path, settings: Settings, wall: float, differences: Sequenc
         "settled": not before,
         "differences": found,
         "settings": json.loads(config.to_json(settings)),
+        **({"tables": dict(tables)} if tables else {}),
     }
     _write(shard, [*before, line])
     return found
@@ -105,6 +112,11 @@ def runs(shard: Path) -> list[Run]:
         if not sound(line):
             raise GossamerError(f"{path} is damaged in line {number}", CURE)
     return [json.loads(line) for line in lines]
+
+
+def tables_before(shard: Path) -> list[dict[str, str]]:
+    """The tables that plug-ins filled in each run, with their columns (`plugins/rows.py`)."""
+    return [run.get("tables", {}) for run in runs(shard)]
 
 
 def sound(line: bytes) -> bool:

@@ -78,6 +78,8 @@ RANGES: Final[Mapping[str, tuple[float, float]]] = {
     "gatherer.max_decoded": (1, 2**31 - 1),
     "gatherer.max_links": (0, 65_535),
     "gatherer.anchor_length": (0, 65_535),
+    "plugins.timeout": (0.1, 3_600),
+    "plugins.memory": (100_000_000, 10**12),
 }
 """Lowest and highest accepted number, for every numeric setting. For a table: of each number in it."""
 

@@ -20,6 +20,7 @@ from typing import Any, Final
 from gossamer.config import settings as source
 from gossamer.config.accepted import OF_PRESET, PRESET_VALUE
 from gossamer.config.presets import PACES, in_force, paced
+from gossamer.config.rules import RULES, write_rules
 from gossamer.config.settings import Settings
 from gossamer.config.values import accepted, write
 
@@ -46,6 +47,7 @@ def dump(settings: Settings, whole: bool = False) -> str:
     for section in fields(Settings):
         values, usual = getattr(settings, section.name), getattr(left_out, section.name)
         shown = [f.name for f in fields(values) if whole or getattr(values, f.name) != getattr(usual, f.name)]
+        shown = [name for name in shown if name != RULES]
         if not shown:
             continue
         about = sentences()[type(values).__name__]
@@ -56,6 +58,12 @@ def dump(settings: Settings, whole: bool = False) -> str:
             facts = f"({described(key, usually)}{_by_preset(settings, key)})"
             written = write(getattr(values, name), WIDTH, len(f"{name} = "))
             lines += ["", *_comment((*about[name], facts)), f"{name} = {written}"]
+    if whole:
+        about = sentences()["ExtractRule"]
+        lines += ["", *_comment(about[""])]
+        lines += [line for name, said in about.items() if name for line in _comment((f"{name}: {' '.join(said)}",))]
+    for name, value in write_rules(settings.plugins.extract):
+        lines += [f"{name} = {write(value)}"] if name else ["", "[[extract]]"]
     return "\n".join(lines).lstrip("\n") + "\n" if lines else ""
 
 

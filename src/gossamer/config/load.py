@@ -15,6 +15,7 @@ from typing import Any, Final
 from gossamer.base.errors import UsageError
 from gossamer.config.accepted import PATTERNS, RETIRED, Wrong, check_together
 from gossamer.config.presets import paced
+from gossamer.config.rules import RULES, WrongRuleError
 from gossamer.config.settings import Settings
 from gossamer.config.values import NumberTable, Texts, known, read
 
@@ -28,6 +29,10 @@ class _Source:
 
     def at(self, section: str, key: str = "", part: str = "") -> str:
         line = line_of(self.text, section, key, part)
+        return f"{self.name}, line {line}" if line else self.name
+
+    def at_rule(self, number: int, key: str = "") -> str:
+        line = line_of_rule(self.text, number, key)
         return f"{self.name}, line {line}" if line else self.name
 
 
@@ -120,7 +125,7 @@ def _table(text: str) -> object:
 
 def _apply(settings: Settings, tree: Mapping[str, object], source: _Source, given: Iterable[str] = ()) -> Settings:
     """`given`: names of waits that are set beside the tree, which no pace changes."""
-    for section, values in tree.items():
+    for section, values in _with_rules(tree, source).items():
         if not hasattr(settings, section):
             raise _unknown(section, source.at(section), section)
         if not isinstance(values, dict):
@@ -134,6 +139,8 @@ def _apply(settings: Settings, tree: Mapping[str, object], source: _Source, give
                 raise _unknown(key, source.at(section, name), name)
             try:
                 read_values[name] = read(key, raw)
+            except WrongRuleError as error:
+                raise UsageError(f"{source.at_rule(error.number, error.key)}: extract: {error}") from error
             except ValueError as error:
                 raise UsageError(f"{source.at(section, name, _part(error))}: {key}: {error}") from error
         before = getattr(settings, section)
@@ -145,6 +152,18 @@ def _apply(settings: Settings, tree: Mapping[str, object], source: _Source, give
         except ValueError as error:
             raise UsageError(f"{source.at(section, part=_part(error))}: {section}: {error}") from error
     return settings
+
+
+def _with_rules(tree: Mapping[str, object], source: _Source) -> Mapping[str, object]:
+    """The tree with the rules of [[extract]] among the settings of their section."""
+    if RULES not in tree:
+        return tree
+    section = tree.get("plugins", {})
+    if not isinstance(section, dict) or RULES in section:
+        raise UsageError(f"{source.at(RULES)}: extract is there twice", "Write each rule as [[extract]].")
+    return {name: values for name, values in tree.items() if name != RULES} | {
+        "plugins": section | {RULES: tree[RULES]}
+    }
 
 
 def _part(error: ValueError) -> str:
@@ -167,6 +186,7 @@ def _unknown(key: str, place: str, name: str) -> UsageError:
     return UsageError(f"{place}: unknown setting {key}", cure)
 
 
+_RULE: Final = re.compile(r"""\s*\[\[\s*["']?extract["']?\s*\]\]""")
 _TABLE: Final = re.compile(r"""\s*\[\s*(?P<name>[^\]#]+?)\s*\]""")
 
 
@@ -199,4 +219,17 @@ def _begin(lines: Sequence[str], section: str, key: str) -> int:
                 begins = begins or number
         elif (table == section and in_table.match(line)) or (not table and dotted.match(line)):
             return number
+    return begins
+
+
+def line_of_rule(text: str, number: int, key: str = "") -> int:
+    """Number of the line where a rule, counted from 0, sets a key, or begins; 0 if it is not found."""
+    found, begins = -1, 0
+    own = re.compile(rf"""\s*["']?{re.escape(key)}["']?\s*=""") if key else re.compile(r"(?!)")
+    for at, line in enumerate(text.splitlines(), 1):
+        if _RULE.match(line):
+            found += 1
+            begins = at if found == number else begins
+        elif found == number and own.match(line):
+            return at
     return begins

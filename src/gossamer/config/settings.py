@@ -442,6 +442,31 @@ class GathererSettings:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtractRule:
+    """A rule that fills a column of a table from pages, without code. In crawl.toml each begins with [[extract]]."""
+
+    table: str
+    """Name of the table. SQL and exports know it by this name."""
+    column: str
+    """Name of the column."""
+    css: str = ""
+    """CSS selector of the element that has the value. If empty, it is the page, or the element of `each`."""
+    attribute: str = ""
+    """Attribute of the element that has the value. If empty, its text is the value."""
+    type: str = "text"
+    """text, int, float, bool, date (ISO 8601; without a time zone, UTC) or url. Where the page has no such value, the
+    column is null."""
+    many: bool = False
+    """The values of all elements, as a list. If false, the value of the first that has one."""
+    url: str = ""
+    """Regular expression, searched in the canonical URL: the rule is for pages that match. A pattern without capital
+    letters ignores case. If empty, it is for all pages."""
+    each: str = ""
+    """CSS selector: each element that it finds is a row, and `css` is sought in it. If empty, a page is one row. All
+    rules of a table have the same."""
+
+
+@dataclass(frozen=True, slots=True)
 class PluginSettings:
     """Code of your own that the crawl runs, by kind.
 
@@ -451,7 +476,14 @@ class PluginSettings:
     """
 
     process: tuple[str, ...] = ()
-    """Processors: each sees the pages that are fetched, and returns rows, which are stored in a table of its own."""
+    """Processors: each sees the pages that are fetched, and returns rows, which are stored in a table of its own. Built
+    in: json-ld, opengraph and microdata."""
+    timeout: Duration = Duration(10)
+    """Time that a processor may take for a page. A slower one is ended, and gives an error row."""
+    memory: Size = Size(1_000_000_000)
+    """Memory that the processors of a worker may use together. When half of it is used, their process is exchanged."""
+    extract: tuple[ExtractRule, ...] = ()
+    """Extraction rules. In crawl.toml each is a table of its own, [[extract]]; the manual has their keys."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,13 +10,15 @@ from typing import Any, Final, get_type_hints
 
 from gossamer.base.units import Duration, Size, Speed
 from gossamer.config.accepted import PRESET_VALUE, Wrong, check, limits
-from gossamer.config.settings import Settings
+from gossamer.config.rules import read_rules, told
+from gossamer.config.settings import ExtractRule, Settings
 
 Texts = tuple[str, ...]
 ONE_OR_MORE: Final = "plugins."
 """The section in which a list of texts may be written as one text."""
 TextTable = dict[str, str]
 NumberTable = dict[str, float]
+Rules = tuple[ExtractRule, ...]
 
 
 @cache
@@ -96,6 +98,7 @@ _TYPES: Final[Mapping[Any, tuple[str, Callable[[object], Any]]]] = {
     Texts: ("list of texts", _texts),
     TextTable: ("table of texts", _text_table),
     NumberTable: ("table of numbers", _number_table),
+    Rules: ("tables [[extract]]", read_rules),
 }
 """For each type of a field: what it is called, and how a value is read."""
 
@@ -122,6 +125,8 @@ def write(value: object, width: int = 0, start: int = 0) -> str:
         items = [write(each) for each in value]
         line = f"[{', '.join(items)}]"
         return line if not items or not width or start + len(line) <= width else f"[\n{_lines(items, width)}]"
+    if isinstance(value, ExtractRule):
+        return write(told(value))
     if isinstance(value, dict):
         return "{ " + ", ".join(f"{write(k)} = {write(v)}" for k, v in value.items()) + " }" if value else "{}"
     if isinstance(value, str) and "\\" in value and "'" not in value and value.isprintable():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,13 +47,14 @@ def open_collection(
     merger: Merger | None = None,
     parts: Sequence[type[Part]] = PARTS,
     beside: Path | None = None,
+    tables: Mapping[str, str] | None = None,
 ) -> tuple[Store, Desk, bool]:
     """Returns the store, the desk with everything that was committed, and whether there was a crawl before. A crawl
     that was killed before its first commit counts: it may have sent requests.
 
     `toml` is the new crawl.toml, if it changes. It is written before the manifest: no collection is without its
     settings. `changed` lists the settings that differ from the run before, if that is known. The run is recorded with
-    it, but only `new_settings.settle` settles it. `beside`: a collection that exists, whose tombstones hold here, too.
+    it, but only `new_settings.settle` settles it. `beside`: its tombstones hold here. `tables`: of plug-ins.
     """
     shard = shard_folder(folder)
     disk.make_directory(folder)
@@ -65,7 +66,7 @@ def open_collection(
         finished = 0 if new else finish(shard)
         recovered = None if new else recover(shard)
         if recovered is None:
-            _create(folder, settings, clock, toml, None if beside is None else shard_folder(beside))
+            _create(folder, settings, clock, toml, None if beside is None else shard_folder(beside), tables)
             recovered = recover(shard)
         if beside is not None:
             tombstones.share(shard, shard_folder(beside))
@@ -79,7 +80,7 @@ def open_collection(
             disk.write_atomic(folder / SETTINGS, toml)
         reckoned = not new and go_on(shard, clock, desk.wall, desk.corrected)
         if not new:
-            begin_run(shard, settings, clock.wall(), changed)
+            begin_run(shard, settings, clock.wall(), changed, tables)
         patience = _patience(desk, recovered.patience, clock)
         journal = cut(recovered, [patience] if patience else [])
         if patience:
@@ -87,8 +88,7 @@ def open_collection(
         (offsets, texts), (version_offsets, last) = ends["url"], ends["version"]
         urls = BlockFile(shard / URL_FILE, offsets)
         urls.put(desk.columns.page.count - len(texts), texts)
-        lengths, count = recovered.mark.lengths, desk[Versions].count
-        versions = VersionFile.open(shard, lengths, count, last, version_offsets)
+        versions = VersionFile.open(shard, recovered.mark.lengths, desk[Versions].count, last, version_offsets)
         stopped, limits = recovered.stopped and reckoned, settings.collection
         opened = Manifest.open(shard)
         store = Store(recovered, held, opened, journal, urls, versions, limits, clock, stopped, sealer, merger)
@@ -98,14 +98,21 @@ def open_collection(
     return store, desk, not new
 
 
-def _create(folder: Path, settings: Settings, clock: Clock, toml: bytes | None, beside: Path | None) -> None:
+def _create(
+    folder: Path,
+    settings: Settings,
+    clock: Clock,
+    toml: bytes | None,
+    beside: Path | None,
+    tables: Mapping[str, str] | None,
+) -> None:
     """Writes what makes a folder a collection; the manifest last. `beside`: the shard of a collection whose tombstones
     are to hold here: only with its seed do their fingerprints mean the same."""
     shard = shard_folder(folder)
     if toml is not None:
         disk.write_atomic(folder / SETTINGS, toml)
     go_on(shard, clock, 0.0)
-    begin_run(shard, settings, clock.wall())
+    begin_run(shard, settings, clock.wall(), tables=tables)
     form = settings.seeder.url_form
     seed = secrets.randbits(64) if beside is None else manifest.read(beside).meta.seed
     Manifest.create(shard, Meta(format_of(form), 0, seed, clock.wall(), form))

@@ -205,8 +205,9 @@ class _Session:
 def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitStack) -> Machinery:
     settings, clock = prepared.settings, voice.clock
     toml, changed = prepared.toml, prepared.changed
+    folder, tables = request.folder, prepared.tables
     store, desk, resumed = open_collection(
-        request.folder, settings, clock, toml, changed, merger=merge_in_process, beside=request.beside
+        folder, settings, clock, toml, changed, merger=merge_in_process, beside=request.beside, tables=tables
     )
     stack.callback(disk.close_scratches)
     stack.callback(store.close)
@@ -214,7 +215,7 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
         voice.say(f"warning: {warning}")
     names = Resolver(settings.harvester)
     stack.callback(names.close)
-    web = _workers(desk, store, resumed, voice, stack)
+    web = _workers(desk, store, resumed, prepared, voice, stack)
     web.register(names.fileno())
     store.cover(web)
     bounds = Bounds(request.pages, request.seconds, request.patience)
@@ -233,13 +234,15 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     return Machinery(clock, store, desk, resumed, web, crawl, imager, scorer, listener)
 
 
-def _workers(desk: Desk, store: Store, resumed: bool, voice: Voice, stack: ExitStack) -> Pool:
+def _workers(desk: Desk, store: Store, resumed: bool, prepared: Prepared, voice: Voice, stack: ExitStack) -> Pool:
     limited = desk[ServerSpeeds].hours.limited
     descriptors.require_stack()
     settings = _with_connections(desk.settings, limited, voice)
     payloads = _payloads(store, resumed, stack) if settings.collection.revisit_records else None
     lock_fd, clock = store.lock_fd, voice.clock
-    web = Pool(settings, desk.seed, lock_fd, store.shard, store.next_archive, clock, payloads, limited)
+    of_desk = desk.seed, lock_fd, store.shard, store.next_archive, clock
+    processors = [(plugin, (table.name, table.said)) for plugin, table in prepared.processors]
+    web = Pool(settings, *of_desk, payloads, limited, processors)
     stack.callback(web.close)
     return web
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import ipaddress
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
@@ -16,13 +16,19 @@ from gossamer.base.errors import UsageError
 from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
 from gossamer.collection.manifest import url_form
 from gossamer.collection.orders import waiting
-from gossamer.collection.runs import changes, in_form, runs
+from gossamer.collection.runs import changes, in_form, runs, tables_before
 from gossamer.config.accepted import endpoint
+from gossamer.config.load import line_of_rule
 from gossamer.config.presets import PACES
-from gossamer.config.settings import HarvesterSettings, Settings
+from gossamer.config.rules import WrongRuleError
+from gossamer.config.settings import HarvesterSettings, PluginSettings, Settings
+from gossamer.crawler.processing.frames import MOST_PROCESSORS
 from gossamer.manager import older
 from gossamer.manager.value import Value
 from gossamer.plugins.find import Plugin, files, find
+from gossamer.plugins.kinds import BUILT_IN
+from gossamer.plugins.rows import Table
+from gossamer.plugins.schema import checked, tables_of
 from gossamer.plugins.trust import require_confirmed
 from gossamer.seeder.seeds import Seeds, read_seeds
 from gossamer.web.fetch.request import read_certificates
@@ -99,6 +105,10 @@ class Prepared:
     """One line for each setting that differs from the run before."""
     plugins: tuple[Plugin, ...] = ()
     """Those that the settings name; their files are confirmed."""
+    processors: tuple[tuple[Plugin, Table], ...] = ()
+    """Those that see pages in a process of their own, and the table that each fills."""
+    tables: Mapping[str, str] = field(default_factory=dict)
+    """All tables that are filled, with their columns, as the run records them."""
 
 
 def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> Prepared:
@@ -135,8 +145,42 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
     _check_key(effective.harvester, say)
     plugins = find(effective.plugins, folder)
     require_confirmed(plugins)
+    processors, tables = _tables(request, effective.plugins, plugins)
     keep = path.exists() and settings == config.load(path)
-    return Prepared(effective, seeds, None if keep else config.dump(settings).encode(), tuple(changed), plugins)
+    toml = None if keep else config.dump(settings).encode()
+    return Prepared(effective, seeds, toml, tuple(changed), plugins, processors, tables)
+
+
+def _tables(
+    request: CrawlRequest, settings: PluginSettings, plugins: Sequence[Plugin]
+) -> tuple[tuple[tuple[Plugin, Table], ...], dict[str, str]]:
+    """The processors with their tables, and the columns of all tables. UsageError if they do not fit."""
+    if not settings.extract and not plugins:
+        return (), {}
+    from gossamer.gatherer.extract import extractor
+
+    try:
+        extractor.check_selectors(settings.extract)
+    except WrongRuleError as error:
+        raise UsageError(f"{_rule_at(request, error)}: extract: {error}", "Correct the selector.") from error
+    apart = [each for each in plugins if each.kind == "process" and each.name not in BUILT_IN]
+    if len(apart) > MOST_PROCESSORS:
+        raise UsageError(f"plugins.process names {len(apart)} processors", f"At most {MOST_PROCESSORS} are accepted.")
+    own = tables_of(apart)
+    shard = shard_folder(request.folder)
+    recorded = checked([*own, *extractor.tables(settings)], tables_before(shard))
+    return tuple(zip(apart, own, strict=True)), recorded
+
+
+def _rule_at(request: CrawlRequest, error: WrongRuleError) -> str:
+    """Where the rule is that is wrong."""
+    for path in (request.config, request.folder / SETTINGS):
+        if path is not None and path.exists():
+            with disk.naming("read", path):
+                line = line_of_rule(path.read_text(errors="replace"), error.number, error.key)
+            if line:
+                return f"{path}, line {line}"
+    return f"rule {error.number + 1}"
 
 
 def _seed_cure(folder: Path, seeds: Seeds) -> str:

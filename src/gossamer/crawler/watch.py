@@ -102,8 +102,10 @@ class Machinery:
     listener: Listener
 
     def memory_used(self) -> int:
-        """Bytes of memory that all processes of the crawl use."""
-        return memory.used([os.getpid(), *self.web.pids(), *process.pids()])
+        """Bytes of memory that all processes of the crawl use, those of processors too."""
+        workers = self.web.pids()
+        beside = [child for pid in workers for child in process.children(pid)]
+        return memory.used([os.getpid(), *workers, *beside, *process.pids()])
 
 
 class NearLimits:

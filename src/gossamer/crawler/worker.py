@@ -22,9 +22,10 @@ import socket
 import struct
 import sys
 import time
+from collections.abc import Collection
 from contextlib import suppress
 from heapq import heappop, heappush
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from gossamer.base.bell import ring
 from gossamer.base.disk import Appender
@@ -42,6 +43,9 @@ from gossamer.web.fetch.fetch import Fetched, Fetcher
 from gossamer.web.limit.bucket import Share
 from gossamer.web.message import Type, decode_assignment, frame
 from gossamer.web.pool.wire import OUT_OF_MEMORY, Heartbeat, Wire
+
+if TYPE_CHECKING:
+    from gossamer.crawler.processing.beside import Beside
 
 SWITCH: Final = 0.0005
 """Thread switch interval in seconds: how soon the background thread yields to the loop, which yields at every system
@@ -71,6 +75,8 @@ class Worker:
         self._mask = select.EPOLLIN
         self._epoll.register(wire.fileno(), self._mask)
         self._stopping = False
+        self._beside: Beside | None = None
+        """The processors of the user; None: there are none."""
         self._later: list[tuple[float, int, Assignment]] = []
         """Heap of assignments that were handed out early: start time, number, assignment."""
 
@@ -79,21 +85,23 @@ class Worker:
         reader, fetcher = self._prepared()
         background: Background[Fetched, Result] = Background(lambda fetched: self._read_in_background(reader, fetched))
         self._epoll.register(background.eventfd, select.EPOLLIN)
-        others = (self._wire.fileno(), background.eventfd)
+        others: Collection[int] = (self._wire.fileno(), background.eventfd)
         while not self._is_done(background, fetcher):
             self._heartbeat.turn()
-            timeout = self._timeout(fetcher)
-            events = self._epoll.poll(TURN if timeout < 0 and background.open else timeout)
+            events = self._epoll.poll(self._timeout(fetcher, background.open))
             ready = {fd for fd, _ in events}
-            if others[0] in ready:
+            if self._wire.fileno() in ready:
                 self._wire.flush()
                 self._obey(reader, fetcher)
                 if self._wire.ended:
                     return
             self._begin_those_due(fetcher)
-            if others[1] in ready:
+            if background.eventfd in ready:
                 for page in background.done():
                     self._send(reader, page)
+            if self._beside is not None:
+                own = self._beside.fds
+                events = [event for event in events if event[0] not in own]
             for fetched in fetcher.act([event for event in events if event[0] not in others]):
                 self._heartbeat.name(fetched.assignment.number)
                 if (small := reader.read_at_once(fetched)) is not None:
@@ -101,19 +109,25 @@ class Worker:
                 else:
                     self._heartbeat.clear()
                     background.give(fetched)
+            if self._beside is not None:
+                for page in self._beside.turn():
+                    self._leave(reader, page)
             self._watch()
+        if self._beside is not None:
+            self._beside.close()
 
     def _is_done(self, background: Background[Fetched, Result], fetcher: Fetcher) -> bool:
-        busy = background.open or self._later or fetcher.timeout() >= 0 or self._wire.unsent
+        held = self._beside is not None and self._beside.held
+        busy = background.open or self._later or fetcher.timeout() >= 0 or self._wire.unsent or held
         return self._stopping and not busy
 
-    def _timeout(self, fetcher: Fetcher) -> float:
+    def _timeout(self, fetcher: Fetcher, in_background: int) -> float:
         """Maximum seconds that the loop may sleep; -1: no limit. epoll rounds up: nothing starts before its time."""
-        timeout = fetcher.timeout()
-        if not self._later:
-            return timeout
-        due = max(0.0, self._later[0][0] - time.monotonic())
-        return due if timeout < 0 else min(timeout, due)
+        held = self._beside is not None and self._beside.held
+        timeouts = [fetcher.timeout(), TURN if in_background or held else -1.0]
+        if self._later:
+            timeouts.append(max(0.0, self._later[0][0] - time.monotonic()))
+        return min((each for each in timeouts if each >= 0), default=-1.0)
 
     def _begin_those_due(self, fetcher: Fetcher) -> None:
         """Starts the assignments whose time has come."""
@@ -127,6 +141,14 @@ class Worker:
         return page
 
     def _send(self, reader: Reader, page: Result) -> None:
+        """Sends a result; first, processors see the page."""
+        if self._beside is not None and self._beside.takes(page):
+            self._heartbeat.clear()
+            self._beside.give(page)
+        else:
+            self._leave(reader, page)
+
+    def _leave(self, reader: Reader, page: Result) -> None:
         self._heartbeat.name(page.fetched.assignment.number)
         self._wire.send(reader.finish(page))
         self._heartbeat.clear()
@@ -146,6 +168,11 @@ class Worker:
         settings = from_json(json.dumps(tree["settings"]))
         _limit_memory(MEMORY + 32 * int(settings.gatherer.max_decoded))
         reader, fetcher = Reader(settings, tree["seed"]), self._fetcher(settings)
+        if processors := tree.get("processors"):
+            from gossamer.crawler.processing.beside import Beside
+
+            own = settings.plugins
+            self._beside = Beside(processors, float(own.timeout), int(own.memory), self._epoll)
         gc.freeze()  # objects loaded so far are never freed
         gc.set_threshold(GARBAGE)
         self._wire.send(frame(Type.READY))

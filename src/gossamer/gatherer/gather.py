@@ -16,7 +16,7 @@ Cost for 25 KB and 75 links: `bench/gather.py` prints it, part by part.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from typing import Final
@@ -44,8 +44,7 @@ ALMOST_EMPTY: Final = 32
 """Characters of cleaned text. A page with fewer is never treated as a duplicate."""
 LONGEST_TITLE: Final = 300
 
-_EMPTY: Final = int(VisitFlag.EMPTY)
-_DIGITS: Final = b"0123456789"
+_EMPTY, _DIGITS = int(VisitFlag.EMPTY), b"0123456789"
 _LINKING: Final = frozenset(("link", "refresh"))
 """Header fields that may have links."""
 _NOTHING: Final = Read(0, 0)
@@ -63,21 +62,21 @@ def gather(
     now: float = 0.0,
     headers: Mapping[str, str] | None = None,
     proven: int = 0,
+    extract: Callable[[LexborHTMLParser, bytes, str], bytes] | None = None,
 ) -> Gathered:
-    """Gather a page. `url` is in canonical form; `content_type`, `robots_tag` and `content_language` are values of
-    headers; `body` is decoded; `now` is the wall time that dates in directives are compared with; `headers`: all of
-    them by lower-case name, for the links that they have; `proven` has the session parameters of the page's site, as
-    `Scope.proving` takes them."""
-    mime, _, _ = content_type.partition(";")
+    """Gather a page. `url`: in canonical form; `content_type`, `robots_tag`, `content_language`: values of headers;
+    `body`: decoded; `now`: wall time, for dates in directives; `headers`: all, by lower-case name, for their links;
+    `proven`: session parameters of the site (`Scope.proving`); `extract` makes rows of the page."""
     beside = read_headers(headers, settings) if headers and not _LINKING.isdisjoint(headers) else _NOTHING
     text, charset = decode(body, charset_of(content_type))
     flags = of_header(robots_tag, agent, now) if robots_tag else 0
-    if mime.strip().lower() not in HTML and mime.strip():
+    if (mime := content_type.partition(";")[0].strip().lower()) and mime not in HTML:
         told = _not_html(text, content_language, beside.references, url, flags, settings, scope, proven)
         return replace(told, charset=charset, flags=flags | told.flags)
     markup, tags = bounded(text, in_utf_8(text, charset, body))
     del text  # do not hold a large page three times
     tree = LexborHTMLParser(markup)
+    rows = extract(tree, markup, charset) if extract is not None else b""  # before elements are removed
     found = read(tree, tags, settings, product_token(agent), now)
     seen, base, references = Seen(), url, found.references
     if found.base:
@@ -89,8 +88,7 @@ def gather(
         more = islice(beside.references.items(), settings.max_links - len(found.references))
         resolved(dict(more), scope.proving(scope.joiner(url), url, proven), seen, targets)
     out_degree = len(targets) - (url in targets) + sum(seen.counted)
-    flags |= found.flags
-    links = followed(targets, url, flags, settings, scope, seen)
+    links = followed(targets, url, flags := flags | found.flags, settings, scope, seen)
     title = _title(tree, tags)
     visible = visible_text(tree, [each for each in settings.drop if each not in SILENT and tags.may_have(each)])
     told = _of_text(visible, of_page, found.declared or content_language, settings)
@@ -110,6 +108,7 @@ def gather(
         told.numberless,
         page_lines(tree, settings.keep, title) if settings.text else None,
         found.preferences,
+        rows,
     )
 
 

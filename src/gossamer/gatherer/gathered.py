@@ -40,6 +40,9 @@ class Gathered:
     preferences: list[tuple[str, str]] = field(default_factory=list)
     """Preferences for the use of the content, from meta elements: names and values."""
 
+    rows: bytes = b""
+    """Lines with the rows that the page gives to tables of rules and plug-ins (`plugins/rows.py`)."""
+
     @property
     def mentions(self) -> list[Mention]:
         """What no decision of the crawl needs: see `mentions.py`."""
@@ -48,4 +51,4 @@ class Gathered:
     def withheld(self) -> Gathered:
         """The same for a page that must not be indexed: without its content, but with its links."""
         links = [link._replace(text="") if link.text else link for link in self.links]
-        return replace(self, title="", description="", text=None, links=links, seen=withheld(self.seen))
+        return replace(self, title="", description="", text=None, links=links, seen=withheld(self.seen), rows=b"")

@@ -17,6 +17,7 @@ from gossamer.config import Settings
 from gossamer.gatherer.challenge import challenged
 from gossamer.gatherer.charset import charset_of
 from gossamer.gatherer.directives import of_header
+from gossamer.gatherer.extract.named import extractor
 from gossamer.gatherer.gather import gather, redirected
 from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.link_field import field_text
@@ -55,6 +56,7 @@ class Reader:
         self._own = self._scope.joiner(_NOWHERE)
         """Gives the canonical form of a requested URL, which may have `www.`; faster than `canonical`."""
         self._origins: dict[str, int] = {}
+        self._extract = extractor(settings.plugins, self._scope)
         self.archive: Archive | None = None
         self.clock = DeskTime()
         self.max_stored = int(settings.gatherer.max_stored)
@@ -111,7 +113,7 @@ class Reader:
         elif outcome is Outcome.OK:
             gathered = self._gather(fetched, body)
             if ask == Ask.PROBE:
-                gathered = replace(gathered, links=[], counted=_NOTHING.counted, seen=b"")
+                gathered = replace(gathered, links=[], counted=_NOTHING.counted, seen=b"", rows=b"")
         if ask in _LIKE_PAGES:
             flags |= gathered.flags
             if outcome is not Outcome.OK and (tags := _robots_tags(fetched)):
@@ -119,6 +121,8 @@ class Reader:
         kept = not flags & _PRIVATE or self._settings.gatherer.keep_noindex
         if flags & _NOINDEX and not kept:
             gathered = gathered.withheld()
+        elif gathered.rows and not kept:
+            gathered = replace(gathered, rows=b"")
         links = encode_links(gathered.links, self._seed, self._origins)
         return Result(fetched, outcome, flags, decoded, gathered, rules, sitemaps, target, links, kept)
 
@@ -166,8 +170,9 @@ class Reader:
         own, headers = self._own(fetched.assignment.url.decode()) or "", fetched.headers
         kind, spoken = headers.get("content-type", ""), headers.get("content-language", "")
         tags, settings, agent = _robots_tags(fetched), self._settings.gatherer, self._settings.harvester.agent
-        proven = fetched.assignment.proven
-        return gather(own, kind, tags, body, settings, self._scope, agent, spoken, time.time(), headers, proven)
+        proven, now = fetched.assignment.proven, time.time()
+        extract = self._extract(own, proven) if self._extract is not None else None
+        return gather(own, kind, tags, body, settings, self._scope, agent, spoken, now, headers, proven, extract)
 
     def _listed(self, fetched: Fetched, body: bytes) -> tuple[Gathered, tuple[str, ...]]:
         """The pages that a sitemap lists, and the sitemaps that it names. The file may be compressed with gzip."""

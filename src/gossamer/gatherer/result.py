@@ -6,9 +6,10 @@ import time
 from collections.abc import Iterator
 from typing import Final, NamedTuple
 
+import numpy as np
 from xxhash import xxh3_64_intdigest
 
-from gossamer.base.model import NONE, Ask, Assignment, Outcome, VisitFlag
+from gossamer.base.model import NONE, Ask, Assignment, Outcome, Texts, VisitFlag
 from gossamer.collection.versions import Version, target_digest
 from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.links import Link
@@ -20,7 +21,7 @@ from gossamer.web.fetch.caching import compared, lifetime
 from gossamer.web.fetch.decode import Decoded
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.response import mime, retry_after
-from gossamer.web.message import Type, frame, pack_link, pack_visit
+from gossamer.web.message import LINK, Type, frame, pack_link, pack_visit
 
 _LONGEST_TEXT: Final = 300
 """Maximum bytes of a header field that is sent to the desk."""
@@ -46,6 +47,8 @@ class Result(NamedTuple):
     """The links of `gathered`, encoded."""
     kept: bool
     """Whether it may be stored in the archive."""
+    rows: bytes = b""
+    """Lines with the rows of processors (`plugins/rows.py`)."""
 
 
 def encode(result: Result, place: Place | None, number: int) -> bytes:
@@ -106,7 +109,7 @@ def encode(result: Result, place: Place | None, number: int) -> bytes:
         len(gathered.seen),
         *map(len, texts),
     )
-    return frame(Type.RESULT, visit, *texts, result.links, gathered.seen)
+    return frame(Type.RESULT, visit, *texts, result.links, gathered.seen, gathered.rows, result.rows)
 
 
 def _texts(result: Result, etag: bytes, modified: bytes) -> tuple[bytes, ...]:
@@ -169,6 +172,12 @@ def encode_links(links: list[Link], seed: int, known: dict[str, int]) -> bytes:
     keys = [xxh3_64_intdigest(url, seed) for url in urls]
     records = map(pack_link, keys, origins, kinds, flags, tags, positions, map(len, urls), lengths)
     return b"".join((*records, *urls, anchors))
+
+
+def urls_of_links(raw: bytes, count: int) -> list[str]:
+    """The URLs of encoded links."""
+    lengths = np.frombuffer(raw, LINK, count)["length"]
+    return [url.decode() for url in Texts(lengths, raw[count * LINK.itemsize :]).split()]
 
 
 def _pairs(preferences: tuple[str, ...]) -> Iterator[tuple[str, str]]:

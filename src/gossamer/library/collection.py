@@ -92,9 +92,9 @@ class Collection:
         return Result(self.database, query, values)
 
     def table(self, name: str) -> Result:
-        """All rows of a view: pages, visits, links, sites …"""
-        if name not in VIEWS:
-            raise UsageError(f"there is no view {name!r}", f"Views: {', '.join(VIEWS)}.")
+        """All rows of a view: pages, visits, links, sites …, or of the table of a plug-in."""
+        if name not in VIEWS and name not in (views := self.database().views()):
+            raise UsageError(f"there is no view {name!r}", f"Views: {', '.join(views)}.")
         return self.sql(f"select * from {name}")
 
     def pages(

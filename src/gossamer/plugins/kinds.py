@@ -13,6 +13,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, NamedTuple, Protocol, runtime_checkable
 
+BUILT_IN: Final = ("json-ld", "opengraph", "microdata")
+"""The processors that the crawler has (`gatherer/extract/`). They run in the worker itself."""
 VERSION: Final = "kind_version"
 """Attribute in which a plug-in may say for which version of its kind it was written; without it, for the first."""
 
@@ -87,6 +89,7 @@ KINDS: Final[Mapping[str, Kind]] = {
             Processor,
             "in a process beside each worker",
             "sees every page that is fetched, and returns rows for a table of its own",
+            BUILT_IN,
             apart=True,
         ),
     )

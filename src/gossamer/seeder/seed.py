@@ -26,8 +26,7 @@ _NOFOLLOW, _DYNAMIC, _WWW = int(LinkFlag.NOFOLLOW), int(LinkFlag.DYNAMIC), int(L
 _STORED = int(LinkFlag.NOFOLLOW | LinkFlag.DYNAMIC | LinkFlag.HEADING | LinkFlag.BOLD)
 _PENDING, _EXCLUDED = int(State.PENDING), int(State.EXCLUDED)
 _TOO_DEEP, _REDIRECTS, _ROBOTS = int(Reason.DEPTH), int(Reason.REDIRECTS), int(Reason.ROBOTS)
-_UNLISTED = int(Reason.UNLISTED)
-_DUPLICATE, _SOFT = int(Outcome.DUPLICATE), int(Outcome.SOFT_404)
+_UNLISTED, _DUPLICATE, _SOFT = int(Reason.UNLISTED), int(Outcome.DUPLICATE), int(Outcome.SOFT_404)
 _NONE = np.uint32(NONE)
 
 
@@ -35,7 +34,8 @@ def identify(
     columns: Columns, results: Results, limits: SeederLimits, seed: int, rules: Array, effects: Effects
 ) -> None:
     """Fills sites, origins, pages, urls, visits and links of `effects` from the results of a tick."""
-    effects.visits, effects.visit_texts, effects.seen = results.visits, results.texts, results.seen
+    effects.visits, effects.visit_texts = results.visits, results.texts
+    effects.seen, effects.rows = results.seen, results.rows
     if len(results.links):
         _identify_links(columns, results, limits, seed, rules, effects)
 

@@ -8,7 +8,8 @@ Every frame is a uint32 length (of what follows), a uint8 `Type`, and the body, 
                      STOP      finish what is open, then exit
     worker to desk   READY     empty: settings understood
                      RESULT    one `VISIT` record, its texts, its links (`LINK` records, then their URLs, then
-                               their anchor texts), then lines about links that were seen and are not fetched
+                               their anchor texts), then lines about links that were seen and are not fetched, then
+                               lines with the rows of plug-ins (`plugins/rows.py`)
                      FAULT     uint8 exit code, message, a zero byte, cure: the worker cannot continue
 
 Every distinct link that may become a page is sent every time; the desk touches its text only when its fingerprint is
@@ -187,14 +188,16 @@ def _part(texts: Texts, rows: slice, offsets: I64) -> Texts:
     return Texts(texts.lengths[rows], texts.buffer[offsets[rows.start] : offsets[rows.stop]])
 
 
-def encode_result(visit: Visits, texts: Sequence[bytes], links: Links, seen: bytes = b"") -> bytes:
+def encode_result(visit: Visits, texts: Sequence[bytes], links: Links, seen: bytes = b"", rows: bytes = b"") -> bytes:
     """A RESULT frame. `visit` is one record of `VISIT`; its `texts`, `links` and `seen` are filled in here."""
     visit["texts"] = [len(t) for t in texts]
     visit["links"] = len(links)
     visit["seen"] = len(seen)
-    return frame(
-        Type.RESULT, visit.tobytes(), *texts, links.records().tobytes(), links.texts.buffer, links.anchors.buffer, seen
-    )
+    ends = links.records().tobytes(), links.texts.buffer, links.anchors.buffer
+    return frame(Type.RESULT, visit.tobytes(), *texts, *ends, seen, rows)
+
+
+NO_ROWS: Final = Texts(np.zeros(0, "<u4"), b"")
 
 
 @dataclass(frozen=True, slots=True)
@@ -208,6 +211,8 @@ class Results:
     """`visits["links"]` says how many belong to each visit."""
     seen: bytes = b""
     """Lines about links that were seen and are not fetched: `visits["seen"]` bytes of each visit."""
+    rows: Texts = NO_ROWS
+    """Lines with the rows of plug-ins, for each visit; empty if none of them has any."""
 
     def __len__(self) -> int:
         return len(self.visits)
@@ -245,14 +250,17 @@ def decode_results(bodies: Sequence[bytes]) -> Results:
     links_end = [end + LINK.itemsize * count for end, count in zip(ends, counts, strict=True)]
     records = np.frombuffer(b"".join([b[a:z] for b, a, z in zip(bodies, ends, links_end, strict=True)]), LINK)
     urls, anchors = _per_visit(counts, records["length"]), _per_visit(counts, records["anchor"])
-    texts, url_texts, anchor_texts, seen = [], [], [], []
-    for body, end, at, n_url, n_anchor in zip(bodies, ends, links_end, urls, anchors, strict=True):
+    texts, url_texts, anchor_texts, seen, rows = [], [], [], [], []
+    lengths = visits["seen"].tolist()
+    for body, end, at, n_url, n_anchor, n_seen in zip(bodies, ends, links_end, urls, anchors, lengths, strict=True):
         texts.append(body[size:end])
         url_texts.append(body[at : at + n_url])
-        anchor_texts.append(body[at + n_url : at + n_url + n_anchor])
-        seen.append(body[at + n_url + n_anchor :])
+        anchor_texts.append(body[at + n_url : (at := at + n_url + n_anchor)])
+        seen.append(body[at : at + n_seen])
+        rows.append(body[at + n_seen :])
     links = Links.of(records, b"".join(url_texts), b"".join(anchor_texts))
-    return Results(visits, b"".join(texts), links, b"".join(seen))
+    of_plugins = Texts.join(rows) if any(rows) else NO_ROWS
+    return Results(visits, b"".join(texts), links, b"".join(seen), of_plugins)
 
 
 def _per_visit(counts: Sequence[int], lengths: U16) -> list[int]:

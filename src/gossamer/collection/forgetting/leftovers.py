@@ -25,10 +25,9 @@ from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import (
     FOLDERS,
     IMAGES,
-    INDEX,
     MERGED,
-    TABLES,
     URL_FILE,
+    folders_of_segments,
     journal_files,
 )
 from gossamer.collection.manifest import Contents, Line
@@ -115,7 +114,7 @@ def files(shard: Path, names: Names) -> None:
 
 def _superfluous(shard: Path, contents: Contents) -> Iterator[Path]:
     named = {shard / path for line in contents.segments.values() for path in line["files"]}
-    for folder in (*TABLES, INDEX):
+    for folder in folders_of_segments(shard):
         yield from (path for path in (shard / folder).glob("*") if path.is_file() and path not in named)
     for folder in CACHES:
         yield from (shard / folder).glob("*")

@@ -34,7 +34,7 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, PageFlag, Reason, State, Texts, VisitFlag
 from gossamer.collection.forgetting.tombstones import INVALID, Names, Tombstone, page_fingerprint, page_text, site_text
 from gossamer.collection.journal.effects import Effects
-from gossamer.collection.layout import INDEX, read_segment
+from gossamer.collection.layout import INDEX, ROWS, read_segment, table_of
 from gossamer.collection.manifest import Contents, Line
 from gossamer.collection.tables import seal, segments
 
@@ -54,6 +54,7 @@ FILTERED: Final = {
     "mentions": Filtered(("page",), ("url", "text")),
     "counts": Filtered((), ("domain",)),
 }
+"""Tables of plug-ins are filtered too (`_filter_of`)."""
 _BROUGHT: Final = (Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT)
 """Outcomes that say that something was fetched: they become `forgotten`. Others tell how the server behaved."""
 _KEPT_FLAGS: Final = int(
@@ -149,7 +150,26 @@ def numbers_of(table: pa.Table, name: str) -> Array:
 
 def touched(shard: Path, line: Line, gone: Gone) -> bool:
     """Whether anything of a segment is forgotten that was not forgotten before."""
-    return any(_touched(shard, line, table, gone) for table in _LOOKED_AT)
+    return any(_touched(shard, line, table, gone) for table in (*_LOOKED_AT, *_of_plugins(line)))
+
+
+def _of_plugins(line: Line) -> list[str]:
+    """The tables of plug-ins in a segment."""
+    return sorted({table for path in line["files"] if (table := table_of(path)).startswith(ROWS)})
+
+
+def _filter_of(shard: Path, line: Line, table: str) -> Filtered:
+    """How a table is filtered. In one of a plug-in, every column of texts may name what is forgotten."""
+    if table in FILTERED:
+        return FILTERED[table]
+    path = next(path for path in line["files"] if table_of(path) == table)
+    with disk.naming("read", shard / path):
+        schema = read_segment(shard / path, pq.read_schema)
+    return Filtered(("page",), tuple(field.name for field in schema if _is_text(field.type)))
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind.value_type if pa.types.is_list(kind) else kind))
 
 
 def _touched(shard: Path, line: Line, table: str, gone: Gone) -> bool:
@@ -177,11 +197,11 @@ def _touched(shard: Path, line: Line, table: str, gone: Gone) -> bool:
         case "events":
             return bool(gone.has_site(column(shard, line, table, "site")).any())
         case _:
-            found = read(["site", *FILTERED[table].pages, *FILTERED[table].texts])
+            how = _filter_of(shard, line, table)
+            found = read(["site", *how.pages, *how.texts])
             if found is None:
                 return False
-            named = any(_named(found, name, gone) for name in FILTERED[table].texts)
-            return named or not _left(table, found, gone).all()
+            return any(_named(found, name, gone) for name in how.texts) or not _left(how, found, gone).all()
 
 
 def _fresh_visits(found: pa.Table, gone: Gone) -> bool:
@@ -201,7 +221,8 @@ def _fresh_visits(found: pa.Table, gone: Gone) -> bool:
 def _named(found: pa.Table, name: str, gone: Gone) -> bool:
     if name not in found.column_names or not gone.names.hint:
         return False
-    texts = found.column(name).cast(pa.large_string())
+    texts = found.column(name)
+    texts = (pc.list_flatten(texts) if pa.types.is_list(texts.type) else texts).cast(pa.large_string())
     some = texts.filter(pc.fill_null(pc.match_substring_regex(texts, gone.names.hint), False)).to_pylist()
     return any(gone.names.scrub(text.encode()) != text.encode() for text in some)
 
@@ -228,9 +249,9 @@ def rewritten(shard: Path, line: Line, gone: Gone, moved: Mapping[int, Place]) -
 
     effects = list(_changed(segments.effects(read, gone.shard), gone, moved))
     made = segments.tables(effects, gone.shard)
-    for table in FILTERED:
+    for table in (*FILTERED, *_of_plugins(line)):
         made.pop(table, None)
-        if (old := read(table)) is not None and len(kept := filtered(table, old, gone)):
+        if (old := read(table)) is not None and len(kept := filtered(_filter_of(shard, line, table), old, gone)):
             made[table] = kept
     files: dict[str, Any] = {path: file for path, file in line["files"].items() if path.startswith(f"{INDEX}/")}
     for table, new in made.items():
@@ -374,26 +395,33 @@ def _texts(effects: Effects, rows: Bools, of_site: Bools, gone: Gone) -> list[li
     return found
 
 
-def filtered(table: str, old: pa.Table, gone: Gone) -> pa.Table:
+def filtered(how: Filtered, old: pa.Table, gone: Gone) -> pa.Table:
     """The rows that stay of a table that effects do not come from, without the names of what is forgotten."""
-    kept = old.filter(pa.array(_left(table, old, gone)))
-    for name in FILTERED[table].texts:
+    kept = old.filter(pa.array(_left(how, old, gone)))
+    for name in how.texts:
         kept = _scrubbed(kept, name, gone)
     return kept
 
 
-def _left(table: str, old: pa.Table, gone: Gone) -> Bools:
+def _left(how: Filtered, old: pa.Table, gone: Gone) -> Bools:
     """Which rows stay."""
     left = ~gone.has_site(numbers_of(old, "site")) if "site" in old.column_names else np.ones(len(old), np.bool_)
-    for name in FILTERED[table].pages:
+    for name in how.pages:
         left &= ~gone.has_page(numbers_of(old, name))
     return left
+
+
+def _without_names(value: Any, gone: Gone) -> Any:
+    """A text, or a list of texts, without the names of what is forgotten."""
+    if isinstance(value, list):
+        return [_without_names(each, gone) for each in value]
+    return None if value is None else gone.names.scrub(value.encode()).decode()
 
 
 def _scrubbed(table: pa.Table, name: str, gone: Gone) -> pa.Table:
     if not _named(table, name, gone):
         return table
     place, kind = table.column_names.index(name), table.schema.field(name).type
-    texts = [None if t is None else gone.names.scrub(t.encode()).decode() for t in table.column(name).to_pylist()]
+    texts = [_without_names(each, gone) for each in table.column(name).to_pylist()]
     plain = pa.array(texts, kind.value_type if pa.types.is_dictionary(kind) else kind)
     return table.set_column(place, name, plain.dictionary_encode() if pa.types.is_dictionary(kind) else plain)

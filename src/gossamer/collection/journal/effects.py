@@ -4,8 +4,8 @@ A tick is applied only from its effects. Live, the effects are computed, journal
 same `apply` gets the same arrays, from journal records or from sealed segments. So the state after a replay equals the
 state before the kill: the same function made both.
 
-*Asides* (`anchors`, `seen`, `hints`) change no state: they pass through the journal into tables of their own and are
-not read back. Recovery gets `Effects.essential`.
+*Asides* (`anchors`, `seen`, `hints`, `rows`) change no state: they pass through the journal into tables of their own
+and are not read back. Recovery gets `Effects.essential`.
 
 In a journal record an `Effects` is `HEAD` (tick number, wall and monotonic time, correction of the clock), then
 sections: a uint8 id, a uint32 number of bytes, and the bytes. Empty sections are left out; an unknown id is an error of
@@ -235,6 +235,8 @@ class _Id(IntEnum):
     VISITS = 22
     HINTS = 40
     HINTED_BY = 41
+    ROW_LENGTHS = 42
+    ROWS = 43
 
 
 def _older(without: tuple[str, ...] = (), **counts: int) -> np.dtype[np.void]:
@@ -322,6 +324,9 @@ class Effects:
     """What a sitemap says about pages; an aside."""
     hinted_by: bytes = b""
     """URL of that sitemap."""
+    rows: Texts = _NO_TEXTS
+    """Lines with the rows that plug-ins returned (`plugins/rows.py`), for each visit; empty if none of them has any. An
+    aside."""
     clock: float = 0.0
     """Seconds by which the clock is corrected after this tick: all stored times move as far. 0: it is not."""
 
@@ -421,6 +426,7 @@ _SECTIONS: Final = {
     "sites_www": _Section(_Id.SITES_WWW, "u1"),
     "hints": _Section(_Id.HINTS, HINT),
     "hinted_by": _Section(_Id.HINTED_BY),
+    "rows": _Section(_Id.ROWS, "<u4", _Id.ROW_LENGTHS),
 }
 """Fields in the order in which they are written."""
-_ASIDES: Final = ("link_tags", "link_positions", "anchors", "seen", "hints", "hinted_by")
+_ASIDES: Final = ("link_tags", "link_positions", "anchors", "seen", "hints", "hinted_by", "rows")

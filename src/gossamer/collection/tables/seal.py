@@ -29,7 +29,7 @@ from gossamer.collection import cdx
 from gossamer.collection.journal import records
 from gossamer.collection.journal.effects import Effects
 from gossamer.collection.journal.records import Kind
-from gossamer.collection.layout import ARCHIVE, index_name, journal_path, read_segment, table_name
+from gossamer.collection.layout import ARCHIVE, ROWS, index_name, journal_path, read_segment, table_name
 from gossamer.collection.manifest import Contents, Line, read
 from gossamer.collection.tables import segments
 
@@ -59,6 +59,9 @@ def seal(shard: Path, number: int) -> Line:
     contents = read(shard)
     made = segments.tables(found, contents.meta.shard) if found else {}
     names = {name: table_name(name, number) for name in made}
+    for name in names:
+        if name.startswith(ROWS):
+            disk.make_directory(shard / name)
     files: Files = {names[name]: write_file(shard / names[name], table) for name, table in made.items()}
     index, unindexed = _index(shard, number, contents, last.lengths)
     if index:
@@ -107,10 +110,17 @@ def write_file(path: Path, table: pa.Table) -> Entry:
         compression_level=LEVEL,
         use_dictionary=[c for c in _WORDS if c in names],
         column_encoding={c: coding for coding, columns in encodings.items() for c in columns if c in names},
+        write_statistics=[c for c in table.column_names if c in _WORDS or not _is_text_with_nulls(table.column(c))],
     )
     data = memoryview(sink.getvalue())
     disk.write_atomic(path, data)
     return _entry(len(table), data)
+
+
+def _is_text_with_nulls(column: pa.ChunkedArray) -> bool:
+    """Readers gain nothing from the least and the greatest of free texts. DuckDB 2.0 even reads every row as null, if
+    these are equal, the text is not stored as a dictionary, and a query asks for nulls (`where redirect is null`)."""
+    return bool(pa.types.is_string(column.type) or pa.types.is_large_string(column.type)) and column.null_count > 0
 
 
 def _entry(rows: int, data: bytes | memoryview) -> Entry:

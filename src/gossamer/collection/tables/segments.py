@@ -13,6 +13,7 @@
     hints     one row per page each time a sitemap gives its date of modification
     mentions  what pages say and the crawl does not need: one row per heading, canonical address, other language, and
               address out of scope
+    rows_NAME what plug-ins returned: a table for each (`plugin_rows.py`)
 
 Lossless: `effects(tables(e)) == e.essential()`, byte for byte of `Effects.encode()` (see `forms.py`). Columns are only
 added at the end of the lists in `Shape`: their places are the field numbers in `exact`.
@@ -29,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import pyarrow as pa
@@ -172,6 +173,7 @@ def tables(effects: Sequence[Effects], shard: int) -> Tables:
         "anchors": _anchors(effects, visits, shard),
         "hints": _hints(effects, shard),
         **_seen(visits, ticks, b"".join(e.seen for e in effects), shard),
+        **_of_plugins(effects, visits, ticks, shard),
     }
     made["origins"] = {"origin": pa.array(_numbers(ticks, "first_origin", "origins")), **made["origins"]}
     return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
@@ -330,6 +332,15 @@ def _mentions(visits: Records, ticks: Records, read: pa.Table, shard: int) -> di
 def _nulled(texts: pa.Array) -> pa.Array:
     """Texts in which an empty one is null."""
     return pc.if_else(pc.equal(texts, ""), None, texts)
+
+
+def _of_plugins(effects: Sequence[Effects], visits: Records, ticks: Records, shard: int) -> dict[str, Any]:
+    if not any(e.rows.buffer for e in effects):
+        return {}
+    from gossamer.collection.tables import plugin_rows
+
+    of_tick = _per_row(ticks, "tick", "visits")
+    return plugin_rows.tables([e.rows for e in effects], [len(e.visits) for e in effects], visits, of_tick, shard)
 
 
 def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:

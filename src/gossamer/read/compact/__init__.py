@@ -27,7 +27,15 @@ from gossamer.base import disk
 from gossamer.collection import lock, manifest
 from gossamer.collection.checked import compare
 from gossamer.collection.forgetting.finish import finish
-from gossamer.collection.layout import ARCHIVE, INDEX, TABLES, journal_path, require_collection, shard_folder
+from gossamer.collection.layout import (
+    ARCHIVE,
+    INDEX,
+    folders_of_segments,
+    journal_path,
+    require_collection,
+    shard_folder,
+    table_of,
+)
 from gossamer.collection.manifest import Line
 from gossamer.collection.recovery import recover
 
@@ -117,7 +125,8 @@ def _indexed(line: Line, reached: dict[str, int]) -> bool | None:
 
 def _fit(group: Sequence[Line], most: Mapping[str, int]) -> bool:
     few = all(_sum(group, table, "rows") <= rows for table, rows in most.items())
-    return few and all(_sum(group, table, "bytes") <= LARGEST for table in TABLES)
+    tables = {table_of(path) for line in group for path in line["files"]} - {INDEX}
+    return few and all(_sum(group, table, "bytes") <= LARGEST for table in tables)
 
 
 def first_of(line: Line) -> int:
@@ -191,5 +200,5 @@ def _remove(shard: Path, paths: Sequence[Path]) -> None:
 def _unnamed(shard: Path, lines: Sequence[Line]) -> list[Path]:
     """Files of tables that no line names: left by a seal or a compaction that was killed."""
     named = {shard / path for line in lines for path in line["files"]}
-    paths = [path for name in (*TABLES, INDEX) for path in sorted((shard / name).glob("*")) if path.is_file()]
+    paths = [path for name in folders_of_segments(shard) for path in sorted((shard / name).glob("*")) if path.is_file()]
     return [path for path in paths if path not in named]

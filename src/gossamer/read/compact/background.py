@@ -25,7 +25,7 @@ from typing import Final
 from gossamer.base import disk
 from gossamer.base.errors import GossamerError
 from gossamer.collection import manifest
-from gossamer.collection.layout import INDEX, MERGED, TABLES
+from gossamer.collection.layout import MERGED, folders_of_segments
 from gossamer.collection.manifest import Line
 from gossamer.collection.merging import FANOUT
 from gossamer.read.compact import first_of, groups, merge
@@ -83,7 +83,7 @@ def merged(shard: Path) -> str:
     if not parts:
         return ""
     out = shard / MERGED / "new"
-    for name in (*TABLES, INDEX):
+    for name in folders_of_segments(shard):
         disk.make_directory(out / name)
     return json.dumps({"parts": [line["segment"] for line in parts], "line": merge(shard, parts, out)})
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from gossamer.base.arrays import Array
-from gossamer.collection.layout import TABLES
+from gossamer.collection.layout import ROWS, TABLES
 from gossamer.collection.manifest import Line
 from gossamer.collection.tables import seal
 
@@ -37,7 +37,8 @@ def write_tables(shard: Path, group: Sequence[Line], name: str, out: Path) -> di
         return [None if e is None else seal.read_file(shard / e[0], e[1]["checksum"]) for e in entries]
 
     written: dict[str, dict[str, int | str]] = {}
-    for table in TABLES:
+    of_plugins = sorted({table for part in files for table in part if table.startswith(ROWS)})
+    for table in (*TABLES, *of_plugins):
         made = merged(table, read)
         if made is not None and len(made):
             written[f"{table}/{name}.parquet"] = seal.write_file(out / f"{table}/{name}.parquet", made)

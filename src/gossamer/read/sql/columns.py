@@ -7,7 +7,7 @@ every clean stop, and from time to time during a crawl.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -332,3 +332,18 @@ def views_of(shown: Sequence[Shown]) -> dict[str, View]:
 
 
 VIEWS: Final = views_of(SHOWN)
+
+_OWN_OF_PLUGINS: Final = columns_of("""
+page BIGINT Number of the page.
+time TIMESTAMP Time of the visit that fetched the page.
+tick UBIGINT Tick of the visit: the rows of the last one hold.
+error VARCHAR What went wrong in the plug-in; null: nothing did.
+""")
+
+
+def view_of_plugin(name: str, columns: Mapping[str, str]) -> View:
+    """The view of a table of plug-ins. `columns`: DuckDB's types of its own columns, by name."""
+    own = {column.name for column in _OWN_OF_PLUGINS}
+    said = f"As the plug-in or the rules of {name} gave it."
+    made = (Column(each, kind, said, True) for each, kind in columns.items() if each not in own)
+    return View("Rows of a plug-in or of extraction rules, by visit.", (*_OWN_OF_PLUGINS, *made))

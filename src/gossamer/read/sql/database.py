@@ -15,8 +15,8 @@ from __future__ import annotations
 import os
 import re
 import weakref
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -25,13 +25,15 @@ import duckdb
 
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.escape import for_sql
-from gossamer.collection.layout import merged_away, read_segment
+from gossamer.collection.layout import ROWS, merged_away, read_segment
+from gossamer.collection.runs import tables_before
 from gossamer.config import Settings
 from gossamer.desk.shown import Column, Shown
+from gossamer.plugins.rows import DUCKDB_TYPES, Table
 from gossamer.rank.names import PARTS
 from gossamer.read.sql.changes import changes_view
 from gossamer.read.sql.clocks import CLOCKS_VIEW
-from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, views_of
+from gossamer.read.sql.columns import SCORES, SHOWN, VIEWS, View, view_of_plugin, views_of
 from gossamer.read.sql.desk_columns import aside_of, desk_table
 from gossamer.read.sql.dynamics import LIVES_VIEW
 from gossamer.read.sql.sources import File, Sources, missing
@@ -71,7 +73,7 @@ _RESTRICTED: Final = {
 HELD: Final = 50
 """Files of a table that are kept open, at most."""
 _HELD_FILE: Final = re.compile(r"/proc/self/fd/\d+")
-STORED: Final = re.compile(r"\bstored\.([a-z]+)\b")
+STORED: Final = re.compile(r"\bstored\.([a-z][a-z0-9_]*)\b")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +103,9 @@ class Database:
         self._score_files = sources.scores()
         self._close(spilled)
         self._fresh = fresh_tables(sources)
+        self._recorded = _recorded(sources)
+        names = (*sources.names, *self._fresh, *self._recorded)
+        self._of_plugins = {name.removeprefix(ROWS): name for name in names if name.startswith(ROWS)}
         for name, table in self._fresh.items():
             self.connection.register(f"fresh_{name}", table)
         self._settings, self._held = settings, dict[Path, int]()
@@ -169,6 +174,9 @@ class Database:
     def _make_stored(self, name: str) -> None:
         """Creates the view, also once more if files of it were merged meanwhile and have moved. A query that runs reads
         on: the newest files, which are merged next, are open, and stay so."""
+        if name in self._of_plugins.values() and name not in self._views:
+            self._sources.check(name)
+            self._views[name] = _view_of(name, self._recorded.get(name, {}), self._parts(name), self.connection)
         if name in self._views and self._made_stored.get(name) != (made := self._stored(name)):
             self._sources.check(name)
             self._made_stored[name] = made
@@ -179,23 +187,33 @@ class Database:
         for name in names:
             if name not in self._made:
                 self._made.add(name)
-                for table in _MADE_FROM.get(name, (name,)):
+                for table in _MADE_FROM.get(name, (self._of_plugins.get(name, name),)):
                     self._make_stored(table)
                 self.connection.execute(f"create view main.{name} as {self._select(name)}")
 
     def _stored(self, name: str) -> str:
         """SQL for all rows of a table, as they are in the segments; every column exists and has its type."""
         columns = [c for c in self._views[name].columns if c.stored]
-        empty = ", ".join(f'null::{_ZONED if c.type == _TIME else c.type} as "{c.name}"' for c in columns)
-        parts = [f"select {empty} where false"]
-        found = self._sources.table(name)
+        empty = ", ".join(f'null::{_zoned(c.type)} as "{c.name}"' for c in columns)
+        parts = [f"select {empty} where false", *self._parts(name)]
+        return f"select {', '.join(map(_typed, columns))} from ({' union all by name '.join(parts)})"
+
+    def _parts(self, name: str) -> list[str]:
+        """SQL for the rows in segments, and for those that are not sealed."""
+        parts, found = [], self._sources.table(name)
         files = [for_sql(str(f.path)) for f in found[:-HELD]]
         files += [for_sql(self._opened(f)) for f in found[-HELD:]]
         if files:
             parts.append(f"select * from read_parquet([{', '.join(files)}], union_by_name = true)")
         if name in self._fresh:
             parts.append(f"select * from fresh_{name}")
-        return f"select {', '.join(map(_typed, columns))} from ({' union all by name '.join(parts)})"
+        return parts
+
+    def views(self) -> dict[str, View]:
+        """All views of this collection, those of plug-ins too."""
+        for name in self._of_plugins.values():
+            self._make_stored(name)
+        return VIEWS | {name: self._views[table] for name, table in self._of_plugins.items() if name not in VIEWS}
 
     def _opened(self, file: File) -> str:
         """The name of the file by its descriptor; its own name if too many files are open."""
@@ -246,7 +264,7 @@ class Database:
         if name == "counts":
             keys = "site, class, extension, domain"
             return f"select {keys}, sum(number)::bigint as number from stored.counts group by {keys}"
-        return f"select * from stored.{name}"
+        return f"select * from stored.{self._of_plugins.get(name, name)}"
 
     def _register_aside(self) -> None:
         self.connection.execute("create table stored.aside (site bigint, aside varchar, until double)")
@@ -288,7 +306,7 @@ class Database:
         with _naming(text):
             statement = only_query(self.connection, text)
             self._prepare(statement)
-            self._make(_named(text) or VIEWS)
+            self._make(self._named(text) or VIEWS)
             columns, types = self._begin(statement)
             if _ZONED in types and len(set(columns)) == len(columns):
                 columns, types = self._begin(_without_zones(statement, columns, types))
@@ -298,7 +316,12 @@ class Database:
         """The result of one query, checked as by `query`, as Arrow batches."""
         with _naming(text):
             statement = only_query(self.connection, text)
-            return self.batches(statement, parameters, _named(text) or tuple(VIEWS), rows)
+            return self.batches(statement, parameters, self._named(text) or tuple(VIEWS), rows)
+
+    def _named(self, text: str) -> list[str]:
+        """The views that a query may use. The crawler's own go before those of plug-ins, should names be the same."""
+        names = (*VIEWS, *(name for name in self._of_plugins if name not in VIEWS))
+        return [name for name in names if re.search(rf"\b{name}\b", text, re.IGNORECASE)]
 
     def _begin(self, statement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Starts a statement: names and types of its columns. Nothing is computed yet."""
@@ -343,14 +366,9 @@ def _of_file(message: str) -> GossamerError:
     )
 
 
-def _named(text: str) -> list[str]:
-    """The views that a query may use."""
-    return [name for name in VIEWS if re.search(rf"\b{name}\b", text, re.IGNORECASE)]
-
-
 def _at_hand(text: str, message: str) -> str:
     """The cure for an error in a query: the columns of the views that it names, or the list of views."""
-    named = _named(text)
+    named = [name for name in VIEWS if re.search(rf"\b{name}\b", text, re.IGNORECASE)]
     if "column" in message.lower() and named:
         lines = (f"{name} has the columns {', '.join(c.name for c in VIEWS[name].columns)}." for name in named)
         return "\n          ".join(lines)
@@ -385,7 +403,36 @@ def _without_zones(statement: str, columns: Sequence[str], types: Sequence[str])
     return f"select {', '.join(shown)} from ({statement})"
 
 
+def _recorded(sources: Sources) -> dict[str, dict[str, str]]:
+    """The types of the columns of the tables that plug-ins may fill, as runs recorded them: a table without rows yet is
+    a view too."""
+    found = dict[str, dict[str, str]]()
+    with suppress(GossamerError, ValueError):  # the list is damaged: there are the files
+        for name, columns in (item for run in tables_before(sources.shard) for item in run.items()):
+            types = {c.name: f"{DUCKDB_TYPES[c.type]}{'[]' * c.many}" for c in Table.parse(name, columns).columns}
+            found.setdefault(f"{ROWS}{name}", {}).update(types)
+    return found
+
+
+def _view_of(name: str, recorded: Mapping[str, str], parts: Sequence[str], connection: Any) -> View:
+    """The view of a table of plug-ins, with the columns that runs recorded, and those of its files."""
+    nulls = ", ".join(f'null::{_zoned(kind)} as "{column}"' for column, kind in recorded.items())
+    every = [f"select {nulls or 'null as page'} where false", *parts]
+    described = connection.execute(f"describe {' union all by name '.join(every)}").fetchall()
+    types = {str(row[0]): str(row[1]).replace(_ZONED, _TIME) for row in described}
+    return view_of_plugin(name.removeprefix(ROWS), types)
+
+
+def _zoned(kind: str) -> str:
+    return kind.replace(_TIME, _ZONED)
+
+
 def _typed(column: Column) -> str:
     name = f'"{column.name}"'
-    value = f"make_timestamp(epoch_us({name}))" if column.type == _TIME else f"{name}::{column.type}"
+    if column.type == _TIME:
+        value = f"make_timestamp(epoch_us({name}))"
+    elif column.type == f"{_TIME}[]":
+        value = f"list_transform({name}, each -> make_timestamp(epoch_us(each)))"
+    else:
+        value = f"{name}::{column.type}"
     return f"{value} as {name}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import math
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import date, datetime, time, timedelta
 from decimal import Decimal
 from itertools import islice
@@ -16,7 +16,7 @@ from typing import Any, Final, TextIO
 from uuid import UUID
 
 from gossamer.base.escape import for_json, for_screen
-from gossamer.read.sql.columns import VIEWS
+from gossamer.read.sql.columns import View
 from gossamer.read.sql.database import QueryResult, Row
 
 LONGEST: Final = 80
@@ -116,9 +116,9 @@ def plain(value: Any) -> Any:
     return value
 
 
-def views() -> Iterator[str]:
+def views(these: Mapping[str, View]) -> Iterator[str]:
     """The views with their columns, for people: the output of `gossamer sql DIR`."""
-    for name, view in VIEWS.items():
+    for name, view in these.items():
         yield f"{name}: {view.sentence}"
         longest = max(len(c.name) for c in view.columns)
         for column in view.columns:

@@ -21,11 +21,13 @@ from gossamer.collection.journal.records import Kind, Mark
 from gossamer.collection.layout import (
     ARCHIVE,
     INDEX,
+    ROWS,
     TABLES,
     journal_files,
     located,
     require_collection,
     shard_folder,
+    table_of,
 )
 from gossamer.collection.manifest import Contents, Line
 from gossamer.manager.scores.stored import sums_of
@@ -91,14 +93,20 @@ class Sources:
         files = []
         for number, line in sorted(self.contents.segments.items()):
             for path, file in line["files"].items():
-                if path.partition("/")[0] == name:
+                if table_of(path) == name:
                     facts = file.get("rows", 0), file["bytes"], number, file["checksum"]
                     files.append(File(self.shard / path, *facts))
         return files
 
     @property
     def tables(self) -> dict[str, list[File]]:
-        return {name: self.table(name) for name in (*TABLES, INDEX)}
+        return {name: self.table(name) for name in self.names}
+
+    @property
+    def names(self) -> list[str]:
+        """The tables, those of plug-ins too, and the index."""
+        files = (path for line in self.contents.segments.values() for path in line["files"])
+        return [*TABLES, *sorted({name for path in files if (name := table_of(path)).startswith(ROWS)}), INDEX]
 
     def lengths(self) -> dict[str, int]:
         """Committed lengths of archive and URL files."""

@@ -133,7 +133,7 @@ def check_chain(sources: Sources, report: VerifyReport) -> None:
 
 def check_segments(sources: Sources, report: VerifyReport, damaged: set[str]) -> Iterator[int]:
     """Checks the segment files. Yields the bytes read, file by file; adds the names of damaged tables to `damaged`."""
-    for name in (*layout.TABLES, layout.INDEX):
+    for name in sources.names:
         for file in sources.table(name):
             finding = _damage(_relative(sources.shard, file.path), file.path, file.bytes, file.checksum)
             if finding is not None:

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from gossamer.base.model import SHARD_SHIFT, SITE_FAILURES, Counted, PageFlag, VisitFlag
 from gossamer.collection.blocks import PER_BLOCK
-from gossamer.collection.layout import URL_FILE
+from gossamer.collection.layout import ROWS, URL_FILE
 from gossamer.collection.versions import first_of, name_in
 from gossamer.read.sql.database import STORED, Database
 from gossamer.read.sql.sources import Sources
@@ -199,7 +199,8 @@ def check_tables(
     """Runs the checks, except those that need a `damaged` table. Yields the table of each check."""
     counts, visits = (sources.table(name)[:1] for name in ("counts", "visits"))
     complete = [f.segment for f in counts] == [f.segment for f in visits]  # older segments have no table of counts
-    for check in (*CHECKS, *([COUNTS] if complete else [])):
+    of_plugins = [_of_visits(name) for name in sources.names if name.startswith(ROWS)]
+    for check in (*CHECKS, *([COUNTS] if complete else []), *of_plugins):
         if check.needs & set(damaged):
             continue
         yield check.table
@@ -209,6 +210,16 @@ def check_tables(
         total = int(database.run(f"select count(*) from ({check.query})")[0][0]) if more else len(faults)
         report.add_some(faults, total)
         report.count("invariants")
+
+
+def _of_visits(table: str) -> Check:
+    """Each row of a table of plug-ins belongs to a visit of its page."""
+    return Check(
+        table,
+        "{count} rows belong to a visit of page {page} in tick {tick}, which there is not",
+        f"select t.page, t.tick, count(*) as count from stored.{table} t anti join stored.visits v "
+        "on v.page = t.page and v.tick = t.tick group by 1, 2 order by 1, 2",
+    )
 
 
 def _place(row: dict[str, Any]) -> str:

@@ -16,7 +16,7 @@ from typing import Final
 from gossamer.base.units import plural
 from gossamer.collection import lock
 from gossamer.collection.forgetting.finish import finish
-from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, TABLES, require_collection, shard_folder
+from gossamer.collection.layout import ARCHIVE, INDEX, MANIFEST, require_collection, shard_folder
 from gossamer.collection.repair import repair
 from gossamer.collection.runs import in_form
 from gossamer.config import Settings
@@ -55,7 +55,7 @@ def verify(folder: Path, quick: bool = False, progress: Progress = lambda what, 
     sources = files.open_sources(folder, report)
     files.check_chain(sources, report)
     gaps = any((f.file, f.place) != (MANIFEST, files.FIRST_LINE) for f in report.findings)
-    damaged = {*TABLES, INDEX} if gaps else set[str]()  # rows of every table may be missing
+    damaged = set(sources.names) if gaps else set[str]()  # rows of every table may be missing
     settings = in_form(files.check_settings(sources, report), sources.contents.meta.url_form)
     files.check_strays(sources, report)
     total = sum(f.bytes for these in sources.tables.values() for f in these)
@@ -90,7 +90,7 @@ class _Contents:
 
     def check(self, quick: bool) -> None:
         if self.damaged:
-            without = ", ".join(name for name in (*TABLES, INDEX) if name in self.damaged)
+            without = ", ".join(name for name in self.sources.names if name in self.damaged)
             self.report.notes.append(f"Checks that need {without} were skipped: repair the files first.")
         tables = invariants.check_tables(self.sources, self.database, self.report, self.damaged)
         for number, table in enumerate(tables):

@@ -19,7 +19,7 @@ import os
 import select
 import struct
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -75,10 +75,11 @@ class Pool:
         clock: Clock,
         payloads: Payloads | None = None,
         limited: bool = False,
+        processors: Sequence[object] = (),
     ) -> None:
         """`lock_fd`: inherited by the workers, so that no second desk starts while one of them lives; -1: none.
         `payloads`: where workers look up whether a body was archived before. `limited`: what workers read is counted,
-        and limited to what `grant` says.
+        and limited to what `grant` says. `processors`: plug-ins that see pages, each with its table.
 
         Workers die with the *thread* that started them (the kernel defines it so): the thread that calls `results`.
         """
@@ -97,7 +98,7 @@ class Pool:
         self._epoll, self._urgent = select.epoll(), select.epoll()
         self._epoll.register(self._urgent.fileno(), select.EPOLLIN)
         self.register(self._bell.fileno())
-        told = json.dumps({"settings": json.loads(to_json(settings)), "seed": seed}).encode()
+        told = _told(settings, seed, processors)
         self._workers = Workers(told, inherited, self._warcs, self._epoll, clock, float(settings.gatherer.timeout))
         self._placement = Placement(self._workers.living, settings.harvester.connections, count)
         self._blame = Blame()
@@ -323,6 +324,11 @@ def _said(settings: Settings, shard: Path) -> dict[str, str]:
         "robots": "obey",
         "isPartOf": shard.resolve().parent.name,
     }
+
+
+def _told(settings: Settings, seed: int, processors: Sequence[object]) -> bytes:
+    """What every worker is told first."""
+    return json.dumps({"settings": json.loads(to_json(settings)), "seed": seed, "processors": processors}).encode()
 
 
 def _ready(epoll: select.epoll, timeout: float) -> list[tuple[int, int]]:

@@ -1,0 +1,90 @@
+"""The extractor: fills tables from pages, by rules and by the processors that are built in.
+
+It runs in the worker, on the tree that the page was parsed into: it is the crawler's own code, and each of its loops is
+bounded. What it raises nevertheless is an error row of the table, and the page keeps its outcome.
+
+Invariant, a test of the same name: an extractor never raises.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Final
+
+from selectolax.lexbor import LexborHTMLParser, SelectolaxError
+
+from gossamer.config.rules import WrongRuleError
+from gossamer.config.settings import ExtractRule, PluginSettings
+from gossamer.gatherer.extract.page import Extracted
+from gossamer.gatherer.extract.rules import Rules
+from gossamer.gatherer.extract.structured import JSON_LD, MICRODATA, OPENGRAPH, json_ld, microdata, opengraph
+from gossamer.plugins.rows import Rows, Table, fault
+from gossamer.plugins.schema import tables_of_rules
+
+Source = Callable[[Extracted], Iterator[Mapping[str, Any] | Sequence[Any] | ValueError]]
+"""Yields rows; a ValueError is what was wrong with a part of the page."""
+
+SOURCES: Final[Mapping[str, tuple[Table, Source]]] = {
+    "json-ld": (JSON_LD, lambda page: json_ld(page.tree, page.markup, page.join)),
+    "opengraph": (OPENGRAPH, lambda page: opengraph(page.tree, page.markup)),
+    "microdata": (MICRODATA, lambda page: microdata(page.tree, page.markup, page.join)),
+}
+"""The processors that are built in: the table of each, and what makes its rows."""
+
+
+class Extractor:
+    """All tables that are filled without code of the user."""
+
+    def __init__(self, settings: PluginSettings) -> None:
+        self._sources: list[tuple[bytes, Rows, Source]] = []
+        for name in dict.fromkeys(settings.process):
+            if name in SOURCES:
+                table, source = SOURCES[name]
+                self._sources.append((table.head, Rows(table), source))
+        for table in tables_of_rules(settings.extract):
+            rules = Rules([rule for rule in settings.extract if rule.table == table.name])
+            self._sources.append((table.head, Rows(table), rules.rows))
+
+    def __call__(self, page: Extracted) -> bytes:
+        """The lines of all tables that the page fills (`plugins/rows.py`)."""
+        lines = []
+        for head, rows, source in self._sources:
+            for body in _bodies(rows, source, page):
+                lines += [head, body, b"\n"]
+        return b"".join(lines)
+
+
+def tables(settings: PluginSettings) -> list[Table]:
+    """The tables that the extractor fills."""
+    own = [SOURCES[name][0] for name in dict.fromkeys(settings.process) if name in SOURCES]
+    return [*own, *tables_of_rules(settings.extract)]
+
+
+def check_selectors(rules: Sequence[ExtractRule]) -> None:
+    """Raises WrongRuleError if a selector is none."""
+    tree = LexborHTMLParser("<p>")
+    for number, rule in enumerate(rules):
+        for key in ("css", "each"):
+            try:
+                if selector := getattr(rule, key):
+                    tree.css(selector)
+            except SelectolaxError as error:
+                raise WrongRuleError(f"{key}: {selector!r} is not a CSS selector", number, key) from error
+
+
+def _bodies(rows: Rows, source: Source, page: Extracted) -> Iterator[bytes]:
+    """The JSON of the rows, then of each fault."""
+    good, faults = list[list[Any]](), dict[str, None]()
+    try:
+        for found in source(page):
+            if isinstance(found, ValueError):
+                faults[str(found)] = None
+            else:
+                good.append(rows.row(found, page.join) if isinstance(found, Mapping) else list(found))
+        body = rows.encoded(good)
+    except Exception as error:  # a page that nobody thought of
+        body, faults[f"{type(error).__name__}: {error}"] = b"", None
+    if body:
+        yield body
+    for each in faults:
+        yield fault(each)
