@@ -63,6 +63,8 @@ def test_a_pattern_matches_what_its_pieces_match_in_order(pattern: str, text: st
         ("*://*.example.org/*/press/*", "*://*.example.org/*/press/*"),
         ("www.Example.org", "example.org"),
         ("*.example.org", "*.example.org"),
+        ("https://www.Exämple.org/ünï/*", "https://xn--exmple-cua.org/%C3%BCn%C3%AF/*"),
+        ('*://*.example.org/a b"/*', "*://*.example.org/a%20b%22/*"),
     ],
 )
 def test_targets_are_stored_as_pages_are(given_: str, stored: str) -> None:
@@ -70,7 +72,13 @@ def test_targets_are_stored_as_pages_are(given_: str, stored: str) -> None:
     assert target_of(stored, SEEDER) == stored
 
 
-@pytest.mark.parametrize("wrong", ["", "ftp://a.example/", "a b", "exa*mple.org", "http://", "https://a*.org", "a/b"])
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        *("", "ftp://a.example/", "a b", "exa*mple.org", "http://", "https://a*.org", "a/b"),
+        *("https://*.exämple.org/*", "https://example.org/\udcff/*", "a\0.example"),
+    ],
+)
 def test_what_is_no_target_is_refused(wrong: str) -> None:
     with pytest.raises(UsageError, match=r"URL|http"):
         target_of(wrong, SEEDER)

@@ -512,6 +512,11 @@ def test_the_token_is_made_once_and_only_its_user_can_read_it(tmp_path: Path, mo
     first.path.chmod(0o644)
     with pytest.raises(UsageError, match="others may read"):
         run.secret()
+    first.path.chmod(0o600)
+    for damaged in (b"", b"abc\n", b"\xff" * 40):
+        first.path.write_bytes(damaged)
+        with pytest.raises(UsageError, match="has no token"):
+            run.secret()
 
 
 def test_no_two_users_have_the_same_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

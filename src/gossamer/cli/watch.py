@@ -101,7 +101,7 @@ def _add(folder: Path, target: str, webhook: str, program: str, within: float, a
 
     settings = config.load(folder / SETTINGS)
     wanted = watches.target_of(target, settings.seeder)
-    _check_webhook(webhook, settings.collection.private_webhooks)
+    webhook = _webhook(webhook, settings.collection.private_webhooks)
     if wanted == watches.CRAWL and within:
         raise UsageError("--within is for pages", "Leave it out for a watch of the crawl itself.")
     secret = secrets.token_hex(32) if webhook else ""
@@ -125,7 +125,9 @@ def _add(folder: Path, target: str, webhook: str, program: str, within: float, a
         print("  nobody is told: that needs --webhook or --command")
 
 
-def _check_webhook(url: str, private: bool) -> None:
+def _webhook(url: str, private: bool) -> str:
+    """The URL as it is sent: in ASCII. UsageError if it is none, or is told nothing."""
+    from gossamer.urls import canonical
     from gossamer.web.addresses import Forbidden, literal
 
     try:
@@ -137,10 +139,17 @@ def _check_webhook(url: str, private: bool) -> None:
         raise UsageError(f"--webhook {url}: not a URL of http or https", "Write a URL like https://example.org/hook.")
     if url and (parts.username or parts.password):
         raise UsageError("--webhook: a user name or password in the URL is not sent", "Put a token into its path.")
+    if not url.isascii():
+        if (written := canonical(url)) is None:
+            raise UsageError(
+                f"--webhook {url}: not a URL of http or https", "Write a URL like https://example.org/hook."
+            )
+        return _webhook(written, private)
     host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
     if literal(host) and not private and Forbidden(False)(host):
         cure = "If it is meant, set collection.private_webhooks = true in the crawl.toml of the collection."
         raise UsageError(f"--webhook {url}: {parts.hostname} is a private address, and is told nothing", cure)
+    return url
 
 
 def _arguments(program: str) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote
 
 from gossamer.base import disk
 from gossamer.base.errors import StorageError, UsageError
@@ -48,6 +49,8 @@ _LAST: Final = 2**63 - 1
 """Above the number of every assignment."""
 _FORM: Final = 1
 _CURE: Final = "Restore it from a backup, or remove it and give the watches again."
+_OF_PATHS: Final = "".join(set(map(chr, range(0x21, 0x7F))) - set('"<>'))
+"""Characters of paths and patterns that stay; others are in URLs as escapes."""
 _OF_A_SITE: Final = 3
 """Number of slashes in the URL of a site's start page."""
 _TARGETS: Final = (
@@ -118,6 +121,8 @@ def target_of(text: str, seeder: SeederSettings) -> str:
 
     if text.strip() == CRAWL:
         return CRAWL
+    if not text.isprintable():
+        raise UsageError(f"{text!r} has characters that no URL has", _TARGETS)
     scheme, separator, rest = text.strip().partition("://")
     if not separator:
         name = without_www(scheme.lower()) if seeder.www else scheme.lower()
@@ -134,6 +139,12 @@ def target_of(text: str, seeder: SeederSettings) -> str:
         return url
     name, slash, path = rest.partition("/")
     name = without_www(name.lower()) if seeder.www else name.lower()
+    if not name.isascii():
+        found = canonical(f"http://{name}/") if "*" not in name else None
+        if found is None:
+            raise UsageError(f"{text!r}: with a *, a host must be written as it is looked up: xn--…", _TARGETS)
+        name = found[len("http://") : -1]
+    path = quote(path, safe=_OF_PATHS)
     if not slash and not name.endswith("*"):
         raise UsageError(f"{text!r} matches no URL, because a URL has a / after the host", _TARGETS)
     return f"{scheme.lower()}://{name}{slash}{path}"

@@ -22,6 +22,10 @@ MEMORY: Final = "256MB"
 """What the tables of a collection may use; what is beyond is written to a temporary folder."""
 
 
+SHORTEST: Final = 16
+"""Characters of a token, at least: a file that was cut, as by a full disk, has fewer."""
+
+
 class Secret(NamedTuple):
     """The token, where it is kept, and whether it was made now."""
 
@@ -37,7 +41,10 @@ def secret() -> Secret:
         if path.exists():
             if path.stat().st_mode & 0o077:
                 raise UsageError(f"others may read {path}", f"Make a new token: rm {path}")
-            return Secret(path.read_text().strip(), path, False)
+            found = path.read_bytes().strip()
+            if len(found) < SHORTEST or not found.isascii():
+                raise UsageError(f"{path} is damaged: it has no token", f"Make a new token: rm {path}")
+            return Secret(found.decode(), path, False)
         path.parent.mkdir(parents=True, exist_ok=True)
         made = secrets.token_urlsafe(24)
         descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)

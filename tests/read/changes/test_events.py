@@ -13,7 +13,7 @@ from click.testing import CliRunner
 
 from gossamer.base.errors import UsageError
 from gossamer.cli import app
-from gossamer.cli.watch import _check_webhook
+from gossamer.cli.watch import _webhook
 from gossamer.collection import watches
 from gossamer.read.tell.message import signature
 from tests.support.changing import AFTER, BEFORE, HOST, ROOT, served
@@ -178,7 +178,16 @@ def test_bad_input_is_refused_and_adds_nothing(crawl: Crawled, arguments: list[s
 @pytest.mark.parametrize("host", ["127.0.0.1", "[::1]:80", "localhost", "10.1.2.3"])
 def test_a_webhook_at_a_private_address_is_refused_at_once(host: str) -> None:
     with pytest.raises(UsageError, match="is a private address"):
-        _check_webhook(f"http://{host}/x", private=False)
-    _check_webhook(f"http://{host}/x", private=True)
-    _check_webhook("http://hook.example/x", private=False)
-    _check_webhook("http://192.88.98.1/x", private=False)
+        _webhook(f"http://{host}/x", private=False)
+    _webhook(f"http://{host}/x", private=True)
+    _webhook("http://hook.example/x", private=False)
+    _webhook("http://192.88.98.1/x", private=False)
+
+
+def test_a_webhook_is_stored_as_it_is_sent() -> None:
+    assert _webhook("https://hook.exämple/ü?a=1", private=False) == "https://hook.xn--exmple-cua/%C3%BC?a=1"
+    assert _webhook("https://hook.example/A?x#y", private=False) == "https://hook.example/A?x#y"
+    with pytest.raises(UsageError, match="user name or password"):
+        _webhook("https://ü:p@hook.example/", private=False)
+    with pytest.raises(UsageError, match="is a private address"):
+        _webhook("http://①②⑦.0.0.1/", private=False)

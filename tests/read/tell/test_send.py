@@ -40,6 +40,18 @@ def test_private_addresses_are_not_asked_unless_that_is_allowed(host: str) -> No
     assert receiver.got == []
 
 
+@pytest.mark.parametrize("url", ["http://exämple.invalid/", "http://a\0.invalid/", "http://\udcff.invalid/"])
+def test_a_webhook_that_cannot_be_sent_to_fails_alone(url: str) -> None:
+    """It raised another error, which ended the teller: no watch was told."""
+    assert "not a URL" in why(url, ALLOWED)
+
+
+def test_a_command_that_cannot_be_run_fails_alone() -> None:
+    for wrong in ("a\0b", "\udcff\ud800"):
+        with pytest.raises(NotToldError):
+            run((sys.executable, wrong), b"")
+
+
 def test_no_proxy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("http_proxy", "https_proxy", "all_proxy"):
         monkeypatch.setenv(name, "http://127.0.0.1:9/")

@@ -69,6 +69,8 @@ def post(url: str, body: bytes, fields: list[str], settings: Settings, timeout: 
         read += len(data)
         return len(data) if read <= MOST_ANSWER else 0
 
+    if not url.isascii() or "\0" in url:
+        raise NotToldError(_short(f"{url} is not a URL: remove the watch, and give it again"))
     curl = pycurl.Curl()
     try:
         for option, value in (
@@ -107,15 +109,17 @@ def post(url: str, body: bytes, fields: list[str], settings: Settings, timeout: 
 
 def run(arguments: tuple[str, ...], body: bytes, timeout: float = COMMAND_TIMEOUT) -> None:
     """Runs a command with the body as its standard input; exit code 0 accepts it."""
-    with tempfile.TemporaryFile() as given:
-        given.write(body + b"\n")
-        given.seek(0)
-        try:
+    try:
+        with tempfile.TemporaryFile() as given:
+            given.write(body + b"\n")
+            given.seek(0)
             process = subprocess.Popen(
                 arguments, stdin=given, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, start_new_session=True
             )
-        except OSError as error:
-            raise NotToldError(_short(f"{arguments[0]}: {error.strerror}")) from error
+    except OSError as error:
+        raise NotToldError(_short(f"{arguments[0]}: {error.strerror}")) from error
+    except ValueError as error:  # a zero byte, or half a character
+        raise NotToldError(_short(f"{arguments[0]}: {error}")) from error
     with process:
         try:
             said = _said(process, time.monotonic() + timeout)
