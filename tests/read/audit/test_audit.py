@@ -183,6 +183,12 @@ def test_other_sites_are_asked_as_politely_as_every_site() -> None:
     assert (made.seeder.follow, made.seeder.sitemaps, made.seeder.domains) == ("none", False, ("*",))
 
 
+def test_a_check_that_waits_for_answers_is_not_told_to_have_found_nothing() -> None:
+    results = tuple(Result(name, "error", "A link.", "Mend it.", 0, ()) for name in ("broken-link", "external-broken"))
+    assert "Nothing was found by: broken-link, external-broken." in shown.as_html(Audit("a", 1, results))
+    assert "Nothing was found by: broken-link." in shown.as_html(Audit("a", 1, results, (), ("external-broken",)))
+
+
 def test_an_unknown_check_names_the_nearest() -> None:
     with pytest.raises(UsageError) as raised:
         run.chosen(["broken-links"])

@@ -126,6 +126,8 @@ class Audit:
     results: tuple[Result, ...]
     notes: tuple[str, ...] = ()
     """What was not checked, and why."""
+    waiting: tuple[str, ...] = ()
+    """Checks that have not seen all that they are to see: that they found nothing says nothing."""
 
     def count(self, severity: Severity) -> int:
         return sum(result.number for result in self.results if result.severity == severity)
@@ -168,11 +170,12 @@ def audit(
             show(check.sentence.format(**values), number / len(checks))
             results.append(_result(database, check, values))
         unasked = int(database.run(_UNASKED)[0][0])
-    if unasked and any(each.name.startswith("external-") for each in checks):
+    waiting = tuple(each.name for each in checks if unasked and each.name.startswith("external-"))
+    if waiting:
         notes.append(f"{plural(unasked, 'address', 'addresses')} of other sites were not requested: see --external.")
     if not pages:
         notes.append("No page was fetched yet. `gossamer status` says why.")
-    return Audit(folder.resolve().name, int(pages), tuple(results), tuple(notes))
+    return Audit(folder.resolve().name, int(pages), tuple(results), tuple(notes), waiting)
 
 
 def addresses_outside(folder: Path, unchecked: bool = False) -> list[str]:

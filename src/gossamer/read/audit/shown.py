@@ -78,7 +78,9 @@ def as_csv(audit: Audit) -> str:
 def as_html(audit: Audit) -> str:
     counts = ", ".join(f'<span class="{s}">{thousands(audit.count(s))} {s}s</span>' for s in reversed(SEVERITIES))
     parts = [_part(r) for s in reversed(SEVERITIES) for r in audit.results if r.severity == s and r.number]
-    clean = [for_html(result.name) for result in audit.results if not result.number]
+    clean = [
+        for_html(result.name) for result in audit.results if not result.number and result.name not in audit.waiting
+    ]
     notes = "".join(f"<p>{for_html(note)}</p>\n" for note in audit.notes)
     title = for_html(f"Audit of {audit.name}")
     return (
