@@ -13,10 +13,12 @@ from gossamer.base.model import Outcome
 from gossamer.laboratory.findings.finding import Finding
 from gossamer.laboratory.report import make
 from gossamer.read.audit import run
+from gossamer.read.audit.checks import Limits
 from gossamer.webs.demo import DemoWeb, UrlKind
 from gossamer.webs.demo.links import FOLLOWED, links
 from gossamer.webs.demo.national import SHAPE
 from gossamer.webs.demo.render import render
+from gossamer.webs.demo.site import Down, Robots, Site
 from gossamer.webs.demo.truth import Truth
 from tests.laboratory.report.test_report import facts, rows
 from tests.support.crawling import LIGHT, serve
@@ -71,6 +73,10 @@ class Known:
 
     def site(self, url: str) -> int:
         return self.truths[url].site
+
+    def nameless(self, url: str) -> bool:
+        """Whether the name of its site has no address."""
+        return self.web.all_sites[self.site(url)].down is Down.NAMELESS
 
     def depths(self) -> dict[str, int]:
         """Clicks inside the site, from a home page or from a page that another site links to; a redirect is none."""
@@ -177,6 +183,10 @@ def rendered(web: DemoWeb, truth: Truth) -> bytes:
     return render(web, web.source(web.all_sites[truth.site]), truth.number).plain
 
 
+def unreadable(site: Site) -> bool:
+    return site.down in (Down.REFUSED, Down.SILENT) or (site.robots is Robots.UNAVAILABLE and site.down is Down.NO)
+
+
 def faults(known: Known) -> dict[str, set[str]]:
     """The addresses that each check must name."""
     truths, linked = known.truths, set().union(*(known.out[url] for url in known.pages))
@@ -185,12 +195,14 @@ def faults(known: Known) -> dict[str, set[str]]:
     shown = {url for url in pages if b'content="noindex"' not in rendered(known.web, truths[url])}
     shown -= {url for url in pages if truths[url].kind is UrlKind.PLAIN}
     return {
-        "broken-link": {url for url in linked if truths[url].kind is UrlKind.BROKEN},
+        "broken-link": {url for url in linked if truths[url].kind is UrlKind.BROKEN or known.nameless(url)},
         "redirected-link": linked & set(redirects),
         "redirect-chain": {url for url, target in redirects.items() if target in redirects},
         "blocked-link": {url for url in linked if truths[url].kind is UrlKind.FORBIDDEN},
+        "robots-failing": {site.home + "robots.txt" for site in known.web.all_sites if unreadable(site)},
         "title-missing": {url for url in shown if not truths[url].title},
         "description-missing": {url for url in shown if not truths[url].description},
+        "description-long": {url for url in shown if len(truths[url].description) > Limits().description},
         "charset": {url for url, t in pages.items() if t.charset not in ("utf-8", "ascii", "")},
         "deep": {url for url, depth in known.depths().items() if depth > 4},
     }

@@ -53,7 +53,7 @@ def test_a_lifetime_that_lies_from_some_day_on_is_unlearned(seed: int) -> None:
     true = np.where(np.arange(FACTORS) % COUNT == 3, 4.0, 1.0)
     lifetimes = met(Lifetimes.none(), seed, true)
     believed = lifetimes.used[3]
-    assert believed > 0.7
+    assert believed > 0.4, "ln 4 is 1.4"
     for _ in range(4):
         met(lifetimes, seed + 1, np.ones(FACTORS))
     assert lifetimes.used[3] < believed / 3
