@@ -57,12 +57,12 @@ def seal(shard: Path, number: int) -> Line:
     first, last = committed
     found = [Effects.decode(r.body) for r in records.read(path) if r.kind is Kind.EFFECTS and r.number <= last.record]
     contents = read(shard)
-    made = segments.tables(found, contents.meta.shard) if found else {}
-    names = {name: table_name(name, number) for name in made}
-    for name in names:
+    files: Files = {}
+    for name, table in segments.each(found, contents.meta.shard) if found else ():
         if name.startswith(ROWS):
             disk.make_directory(shard / name)
-    files: Files = {names[name]: write_file(shard / names[name], table) for name, table in made.items()}
+        files[table_name(name, number)] = write_file(shard / table_name(name, number), table)
+        del table  # before the next one is made
     index, unindexed = _index(shard, number, contents, last.lengths)
     if index:
         disk.write_atomic(shard / index_name(number), index)

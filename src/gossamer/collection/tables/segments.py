@@ -28,7 +28,7 @@ support them for integers).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -71,6 +71,7 @@ from gossamer.collection.tables import forms
 from gossamer.collection.tables.forms import Column, Fields, Page, Plain, Time, Word, fields_of, one_chunk, pack
 
 Tables = dict[str, pa.Table]
+Columns = dict[str, pa.Array]
 
 _FIRST: Final = ("first_site", "first_origin", "first_page")
 _ROWS: Final = ("sites", "origins", "pages", "visits", "links", "verdicts", "events")
@@ -158,25 +159,44 @@ class Shape:
 
 def tables(effects: Sequence[Effects], shard: int) -> Tables:
     """The tables that have rows. `effects` are in the order of the journal."""
+    return dict(each(effects, shard))
+
+
+def each(effects: Sequence[Effects], shard: int) -> Iterator[tuple[str, pa.Table]]:
+    """The tables that have rows, one by one: each can be written before the next is made. The largest two, links and
+    anchors, have three quarters of the memory of all."""
     shape = Shape(shard)
     ticks = _ticks(effects)
     visits = concatenated([e.visits for e in effects])
-    made = {
-        "ticks": pack(shape.ticks, fields_of(ticks)),
-        "pages": _pages(effects, ticks, shape, shard),
-        "visits": _visits(visits, b"".join(e.visit_texts for e in effects), ticks, shape),
-        "links": _links(effects, visits, shape, shard),
-        "sites": _sites(effects, ticks, visits),
-        "origins": _rows(concatenated([e.origins for e in effects]), shape.origins, ticks, "origins"),
-        "events": _rows(concatenated([e.site_events for e in effects]), shape.events, ticks, "events"),
-        "verdicts": _rows(concatenated([e.verdicts for e in effects]), shape.verdicts, ticks, "verdicts"),
-        "anchors": _anchors(effects, visits, shard),
-        "hints": _hints(effects, shard),
+
+    def rows(records: Iterable[Records], columns: Sequence[Column], name: str) -> Columns:
+        return _rows(concatenated(list(records)), columns, ticks, name)
+
+    makers: dict[str, Callable[[], Columns]] = {
+        "ticks": lambda: pack(shape.ticks, fields_of(ticks)),
+        "pages": lambda: _pages(effects, ticks, shape, shard),
+        "visits": lambda: _visits(visits, b"".join(e.visit_texts for e in effects), ticks, shape),
+        "links": lambda: _links(effects, visits, shape, shard),
+        "sites": lambda: _sites(effects, ticks, visits),
+        "origins": lambda: {
+            "origin": pa.array(_numbers(ticks, "first_origin", "origins")),
+            **rows((e.origins for e in effects), shape.origins, "origins"),
+        },
+        "events": lambda: rows((e.site_events for e in effects), shape.events, "events"),
+        "verdicts": lambda: rows((e.verdicts for e in effects), shape.verdicts, "verdicts"),
+        "anchors": lambda: _anchors(effects, visits, shard),
+        "hints": lambda: _hints(effects, shard),
+    }
+    for name, maker in makers.items():
+        if len(table := pa.table(maker())):
+            yield name, table
+        del table
+    for name, columns in {
         **_seen(visits, ticks, b"".join(e.seen for e in effects), shard),
         **_of_plugins(effects, visits, ticks, shard),
-    }
-    made["origins"] = {"origin": pa.array(_numbers(ticks, "first_origin", "origins")), **made["origins"]}
-    return {name: table for name, columns in made.items() if len(table := pa.table(columns))}
+    }.items():
+        if len(table := pa.table(columns)):
+            yield name, table
 
 
 def _ticks(effects: Sequence[Effects]) -> Records:
