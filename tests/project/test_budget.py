@@ -1,4 +1,5 @@
-"""Budgets of size: no class has more than 250 lines or 15 fields, and no function more than 60 lines.
+"""Budgets of size: no class has more than 250 lines or 15 fields, no function more than 60 lines; documents that people
+read first stay short.
 
 `pytest -s tests/project/test_budget.py` prints the five largest files, classes and functions.
 """
@@ -124,3 +125,9 @@ def test_the_top_folder_has_about_twenty_names() -> None:
     files = {path.name for path in SOURCE.iterdir() if path.is_file()}
     assert len(folders) <= 23, sorted(folders)
     assert files == {"__init__.py", "__main__.py", "py.typed"}
+
+
+def test_what_newcomers_read_stays_short() -> None:
+    assert (ROOT / "README.md").read_text().count("\n") <= 60
+    words = len((ROOT / "docs" / "architecture.md").read_text().split())
+    assert 1_000 < words <= 2_500, "tables of columns belong to the reference, figures to measured.md"

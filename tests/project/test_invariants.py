@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.paths import ROOT
 
+PARAGRAPH: Final = re.DOTALL | re.MULTILINE
+NAME: Final = re.compile(r"`([a-z0-9]+(?:_[a-z0-9]+){2,})`")
 HEAD: Final = re.compile(r"Invariants?, (?:each )?a (?:property )?test of the same name[^:]*:\s*(.*)", re.DOTALL)
 
 
@@ -34,15 +36,20 @@ def name_for(sentence: str) -> str:
     return re.sub(r"_+", "_", re.sub(r"[^a-z0-9]+", "_", words.replace("'", ""))).strip("_")
 
 
+def listed(text: str) -> list[str]:
+    """The names of tests in backticks, in paragraphs that begin with the word."""
+    paragraphs = re.findall(r"^ *Invariants?: (?!.*\btest of the same name\b)(.*?)(?:\n\s*\n|\Z)", text, PARAGRAPH)
+    return [name for each in paragraphs for name in NAME.findall(each) or [re.sub(r"\s+", " ", each)]]
+
+
 def invariants() -> list[tuple[str, str]]:
-    """All invariants in docstrings: file and sentence."""
+    """All invariants in docstrings: file and sentence, or file and name."""
     found = []
     for path in sorted((ROOT / "src" / "gossamer").rglob("*.py")):
         source = path.read_text()
-        if HEAD.search(source):
-            found += [
-                (str(path.relative_to(ROOT)), sentence) for text in docstrings(source) for sentence in named(text)
-            ]
+        if "Invariant" in source:
+            texts = docstrings(source)
+            found += [(str(path.relative_to(ROOT)), each) for t in texts for each in (*named(t), *listed(t))]
     return found
 
 
@@ -70,4 +77,7 @@ def test_an_invariant_has_its_test(path: str, sentence: str) -> None:
 def test_invariants_are_found() -> None:
     found = invariants()
     assert len(found) > 60
+    assert len([name for _, name in found if NAME.fullmatch(f"`{name}`")]) > 15
+    assert listed("Text.\n\nInvariant: `a_b_c`, always.\n\n`d_e_f`") == ["a_b_c"]
+    assert listed("Invariant: nothing is\nlost.") == ["nothing is lost."]
     assert Path(ROOT / found[0][0]).exists()

@@ -496,7 +496,7 @@ def test_errors_name_the_cure(browser: TestClient) -> None:
     assert browser.get(f"{API}/collections/nope").json()["detail"] == "there is no collection 'nope'"
     for path in ("pages?state=x", "pages?outcome=x", "pages?after=x", "page", "page?url=mailto:x"):
         assert browser.get(f"{API}/collections/crawl/{path}").status_code in (200, 400)
-    assert browser.get(f"{API}/collections/crawl/pages?after=x").json()["detail"] == "after='x' is no whole number"
+    assert browser.get(f"{API}/collections/crawl/pages?after=x").json()["detail"] == "after='x' is not a whole number"
 
 
 # --- its start -----------------------------------------------------------------------------------------------

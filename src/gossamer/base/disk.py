@@ -296,7 +296,7 @@ def _write(fd: int, path: Path, offset: int, data: Data) -> int:
 
 
 RECORDED: Final = struct.Struct("<II")
-"""Before each recorded operation: the lengths of its fields (JSON) and of its data."""
+"""Head of each recorded operation: the lengths of its fields (JSON) and of its data."""
 _recording: tuple[int, int] | None = None
 _lock = threading.Lock()
 

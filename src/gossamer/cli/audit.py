@@ -34,18 +34,18 @@ if TYPE_CHECKING:
     multiple=True,
     help="With a URL: change one setting of the crawl; repeatable.",
 )
-@flag("--external", help="Request the addresses of links to other sites, once and politely.")
-@click.option("--most", type=click.IntRange(min=1), default=1_000, help="With --external: at most this many addresses.")
+@flag("--external", help="Request the targets of links to other sites too, once and politely.")
+@click.option("--most", type=click.IntRange(min=1), default=1_000, help="With --external: maximum number of targets.")
 @click.option("--out", type=PATH, metavar="FOLDER", help="Write audit.html, audit.csv and audit.json here.")
 @click.option("--check", "names", metavar="NAME", multiple=True, help="Only this check; repeatable.")
-@click.option("--rows", type=click.IntRange(min=0), default=5, help="Findings of each check to show.")
-@flag("--ci", help="Exit with 1 if there are findings of the severity of --fail-on.")
+@click.option("--rows", type=click.IntRange(min=0), default=5, help="Maximum number of findings to show per check.")
+@flag("--ci", help="Exit with code 1 if there are findings of the severity --fail-on or above.")
 @click.option(
     "--fail-on",
     type=click.Choice(["error", "warning", "notice"]),
     metavar="SEVERITY",
     default="error",
-    help="With --ci: the least severity that fails: error, warning or notice.",
+    help="With --ci: lowest severity that fails: error, warning or notice.",
 )
 @click.option("--baseline", type=PATH, metavar="FILE", help="audit.json of an earlier audit: only new findings fail.")
 @flag("--json", "as_json", help="Print one JSON object.")
@@ -112,7 +112,7 @@ def _crawled(url: str, asked: Sequence[str]) -> Path:
 
 
 def _ask_others(folder: Path, most: int, unchecked: bool) -> None:
-    """Requests the addresses of links to other sites that were not requested within a day."""
+    """Requests the targets of links to other sites, if they were not requested within a day."""
     from gossamer import config
     from gossamer.cli.progress import Progress
     from gossamer.collection.layout import SETTINGS

@@ -29,7 +29,7 @@ class Block:
         self._painter: Painter | None = None
         self._history = History()
         self._widths: list[int] = []
-        """Of the lines that are on the terminal now."""
+        """Widths of the lines that are on the terminal now."""
 
     def draw(self, view: View) -> None:
         if self._painter is None:

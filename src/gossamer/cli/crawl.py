@@ -58,10 +58,10 @@ if TYPE_CHECKING:
     "--demo-speed",
     type=click.FloatRange(0, 100_000),
     default=0.0,
-    help="With --demo: let its pages change, this many times as fast as in life; 0: nothing changes.",
+    help="With --demo: its pages change, this many times as fast as in real life; 0: nothing changes.",
 )
-@flag("--serve", help="Show the crawl in a browser meanwhile, as `gossamer serve` does.")
-@click.option("--serve-port", type=click.IntRange(1, 65_535), default=8470, help="With --serve: port to listen at.")
+@flag("--serve", help="Also show the crawl in a browser, as `gossamer serve` does.")
+@click.option("--serve-port", type=click.IntRange(1, 65_535), default=8470, help="With --serve: port to listen on.")
 @flag("--json", "as_json", help="Print the result as one JSON object.")
 def crawl(
     words: tuple[str, ...],

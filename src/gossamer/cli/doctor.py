@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @command
 @argument("folder", "[DIR]", "Folder of a collection, to look at it too.", required=False)
-@click.option("--url", help="Request this URL once, to see whether the line reaches it.")
+@click.option("--url", help="Request this URL once, to see whether the network reaches it.")
 @flag("--json", "as_json", help="Print one JSON object.")
 def doctor(folder: Path | None, url: str | None, as_json: bool) -> None:
     """Look for what would hurt a crawl, and say what to mend: machine, name servers, line, collection.
@@ -53,7 +53,7 @@ def _patient(folder: Path | None, url: str | None) -> Patient:
 
     canonical = urls.canonical(url) if url else ""
     if canonical is None:
-        raise UsageError(f"--url {url}: it is no http or https URL", "Write it like https://example.org/.")
+        raise UsageError(f"--url {url}: not an http or https URL", "Write it like https://example.org/.")
     if folder is not None:
         require_collection(folder)
     path = None if folder is None else folder / SETTINGS

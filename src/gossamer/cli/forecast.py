@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 @command
 @argument("folder", "DIR", "Folder of the collection; it may be running.")
 @click.option("--requests", metavar="RATE", help="Budget of requests for pages, like 2/s, 100/min or 5000/d.")
-@click.option("--bandwidth", metavar="SPEED", help="Budget of bytes instead, like 1MB/s.")
+@click.option("--bandwidth", metavar="SPEED", help="Instead, a budget of bytes, like 1MB/s.")
 @flag("--json", "as_json", help="Print one JSON object.")
 @click.option("--html", type=PATH, metavar="FILE", help="Write a page with the table and two plots.")
 @unchecked
 def forecast(
     folder: Path, requests: str | None, bandwidth: str | None, as_json: bool, html: Path | None, unchecked: bool
 ) -> None:
-    """Forecast how fresh the copies in DIR will be if the crawl goes on so, and within other budgets."""
+    """Forecast how fresh the copies in DIR will be if the crawl continues as it is, and within other budgets."""
     from gossamer.cli.options import rate_of, speed_of
     from gossamer.laboratory.findings import folder as files
     from gossamer.laboratory.findings import page, plot, table

@@ -5,13 +5,13 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TextIO
 
 import click
 
 from gossamer.base.errors import UsageError
 from gossamer.base.escape import for_json
-from gossamer.base.units import human_size, plural, thousands
+from gossamer.base.units import human_size, plural
 from gossamer.cli.command import argument, command, flag
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def forget(
 ) -> None:
     """Remove pages or whole sites from DIR, from archive, texts and tables, and keep them out from then on.
 
-    Without a URL or SITE, it finishes what was begun and killed.
+    Without a URL or SITE, finish an order that was interrupted.
     """
     from gossamer.base.compiled import CRAWL
     from gossamer.base.compiling import compile_ahead
@@ -63,16 +63,16 @@ def forget(
     _report(planned, done, as_json)
 
 
-def _show(planned: list[Planned], stream: object) -> None:
+def _show(planned: list[Planned], stream: TextIO) -> None:
     for each in planned:
-        print(_sentence(each), file=stream)  # type: ignore[call-overload]
+        print(_sentence(each), file=stream)
         if each.linking:
             links = plural(each.linking, "other page links", "other pages link")
-            print(f"  {links} to it: their archived copies name it, and stay as they are", file=stream)  # type: ignore[call-overload]
+            print(f"  {links} to it: their archived copies name it, and stay as they are", file=stream)
         if each.outside is not None and each.outside.tombstone.number is not None:
-            print(f"  checked as a link to another site: {_sentence(each.outside).rpartition(': ')[2]}", file=stream)  # type: ignore[call-overload]
+            print(f"  checked as a link to another site: {_sentence(each.outside).rpartition(': ')[2]}", file=stream)
         for url in each.same:
-            print(f"  the same content is also at {url}, and stays there", file=stream)  # type: ignore[call-overload]
+            print(f"  the same content is also at {url}, and stays there", file=stream)
 
 
 def _sentence(planned: Planned) -> str:
@@ -130,4 +130,4 @@ def _list(forgotten: Forgotten, as_json: bool) -> None:
         what = f"site {each.number}" if each.site else f"page {each.number}"
         what = what if each.number is not None else f"a {'site' if each.site else 'page'} that was not known"
         state = "" if each.finished else " (not finished: gossamer forget DIR)"
-        print(f"{when}  {what}: {thousands(each.pages)} pages, {thousands(each.visits)} visits; {each.reason}{state}")
+        print(f"{when}  {what}: {plural(each.pages, 'page')}, {plural(each.visits, 'visit')}; {each.reason}{state}")

@@ -104,7 +104,7 @@ def show(places: tuple[Path, ...], as_json: bool) -> None:
 
 @command
 @argument("folder", "DIR", "Folder of the collection.")
-@click.option("--edges", type=PATH, metavar="FILE", help="Write links here: source, target, weight; tabs between them.")
+@click.option("--edges", type=PATH, metavar="FILE", help="Write links here: source, target and weight, with tabs.")
 @click.option("--graphml", type=PATH, metavar="FILE", help="Write GraphML here, for Gephi, NetworkX or igraph.")
 @flag("--sites", help="Export the graph of sites, not of pages.")
 @flag("--force", help="Overwrite the file.")
@@ -152,7 +152,7 @@ def convert(edges: Path, out: Path, urls: Path | None) -> None:
 @command
 @argument("place", "GRAPH|DIR", "Graph file (.npz) or collection.")
 @click.option("--pages", type=click.IntRange(min=1), default=1000, help="Number of pages to draw.")
-@flag("--uncorrected", help="Take pages as the walk comes to them: in proportion to their PageRank.")
+@flag("--uncorrected", help="Keep pages as the walk visits them: in proportion to their PageRank.")
 @click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same sample.")
 def sample(place: Path, pages: int, uncorrected: bool, random_seed: int) -> None:
     """Draw pages by a random walk, corrected by 1/PageRank, so that all pages are equally probable. Prints URLs of a

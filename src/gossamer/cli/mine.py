@@ -12,12 +12,18 @@ from gossamer.cli.command import PATH, argument, command, flag
 
 
 @command
-@argument("sites", "[SITE]…", "Hosts or URLs of your sites; none: those that you have claimed.", nargs=-1, type=str)
-@flag("--forget", help="No longer claim these sites.")
+@argument(
+    "sites",
+    "[SITE]…",
+    "Hosts or URLs of your sites; without any, list the sites that you have claimed.",
+    nargs=-1,
+    type=str,
+)
+@flag("--forget", help="Withdraw the claim to these sites.")
 @click.option("--key", type=PATH, help="File of the key; default: ~/.config/gossamer/mine.key. It is made if missing.")
 @flag("--json", "as_json", help="Print one JSON object.")
 def mine(sites: tuple[str, ...], forget: bool, key: Path | None, as_json: bool) -> None:
-    """Claim sites as yours, and print the line by which each proves it: a crawl then needs no waits there."""
+    """Claim sites as yours, and print the line that proves each claim: a crawl then needs no waits there."""
     from gossamer.web.owner import advice
     from gossamer.web.owner.key import claim, place, read, site_of
 

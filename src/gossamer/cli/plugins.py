@@ -12,11 +12,11 @@ from gossamer.cli.command import argument, command, flag
 
 @command
 @argument("targets", "[DIR|FILE] ...", "Collections, to list what they name; files of plug-ins, to confirm.", nargs=-1)
-@flag("--confirm", help="Confirm the files, or those that the collections name, as they are now: crawls may run them.")
-@flag("--withdraw", help="Take the confirmation of these files back.")
+@flag("--confirm", help="Confirm these files, or all that the collections name, as they are now: crawls may run them.")
+@flag("--withdraw", help="Withdraw the confirmation of these files.")
 @flag("--json", "as_json", help="Print one JSON object.")
 def plugins(targets: tuple[Path, ...], confirm: bool, withdraw: bool, as_json: bool) -> None:
-    """List the plug-ins that are there, or those that collections name and whether their files are confirmed."""
+    """List the installed plug-ins, or the plug-ins that collections name and whether their files are confirmed."""
     from gossamer.plugins import trust
 
     if not targets:

@@ -16,15 +16,15 @@ from gossamer.cli.command import PATH, argument, command, flag
 _COUNTS: Final = {
     "new": "new",
     "opened": "requested again",
-    "open": "to be requested anyway",
+    "open": "pending already",
     "forbidden": "not requested: robots.txt forbids it",
     "robots": "not requested: robots.txt forbids it",
     "excluded": "not requested: excluded by the settings (gossamer explain)",
     "full": "not taken: the site or the collection is full",
     "forgotten": "not taken: forgotten, and kept out (gossamer forget DIR --list)",
-    "unusable": "not taken: not known, or no page by its URL",
+    "unusable": "not taken: unknown, or its URL cannot be a page",
 }
-"""How the counts of an order are told. Other names are reasons why pages are excluded."""
+"""The words for the counts of an order. Other names are reasons why pages are excluded."""
 
 
 def _told(counts: dict[str, int]) -> str:
@@ -40,7 +40,7 @@ def _told(counts: dict[str, int]) -> str:
 @click.option("--wait", metavar="TIME", default="5min", help="With --now: maximum time to wait.")
 @flag("--json", "as_json", help="Print JSON: one object, or with --now one object per page and line.")
 def add(folder: Path, given: tuple[str, ...], seeds: tuple[Path, ...], now: bool, wait: str, as_json: bool) -> None:
-    """Add URLs to the crawl in DIR: to the one that runs, or else for its next run. Known pages are requested again."""
+    """Add URLs to the crawl in DIR, now if it runs, otherwise for its next run. Known pages are requested again."""
     from gossamer.cli.options import time_of
     from gossamer.cli.progress import Progress
     from gossamer.read.steer.add import add, answers
@@ -69,7 +69,7 @@ def add(folder: Path, given: tuple[str, ...], seeds: tuple[Path, ...], now: bool
 @argument("folder", "DIR", "Folder of the collection; its crawl may be running.")
 @click.option("--url", "urls", metavar="URL", multiple=True, help="This page.")
 @click.option("--site", "sites", metavar="SITE", multiple=True, help="Pages of this site.")
-@click.option("--outcome", "outcomes", metavar="OUTCOME", multiple=True, help="Pages whose last outcome is this word.")
+@click.option("--outcome", "outcomes", metavar="OUTCOME", multiple=True, help="Pages with this last outcome.")
 @click.option("--older", metavar="TIME", help="Pages last visited longer ago than this, like 30d.")
 @click.option("--where", metavar="SQL", help="Pages for which this condition on the view `pages` holds.")
 @flag("--yes", help="Do not ask, if no filter is given.")
@@ -84,7 +84,7 @@ def again(
     yes: bool,
     as_json: bool,
 ) -> None:
-    """Request pages of DIR again that had ended: those to which all filters apply. robots.txt is obeyed as ever."""
+    """Request finished pages of DIR again: the pages that match all filters. robots.txt is still obeyed."""
     from gossamer.cli.options import time_of
     from gossamer.cli.progress import Progress
     from gossamer.read.steer.again import OUTCOMES, Filter, again
@@ -113,6 +113,6 @@ def again(
 
 def _confirm(folder: Path) -> None:
     if not sys.stdin.isatty():
-        cure = "Give --yes if that is meant, or a filter such as --outcome or --older."
-        raise UsageError(f"without a filter, all pages of {folder} that had ended are requested again", cure)
-    click.confirm(f"Request all pages of {folder} again that had ended?", abort=True, err=True)
+        cure = "Give --yes to do that, or a filter such as --outcome or --older."
+        raise UsageError(f"without a filter, all finished pages of {folder} are requested again", cure)
+    click.confirm(f"Request all finished pages of {folder} again?", abort=True, err=True)

@@ -31,11 +31,11 @@ from gossamer.cli.command import argument, command, flag
 )
 @click.option("--webhook", metavar="URL", help="Post events to this URL, as signed JSON.")
 @click.option("--command", "program", metavar="CMD", help="Run this command, with the events as JSON on its input.")
-@click.option("--within", metavar="TIME", help="Visit what matches again within this time, if politeness allows it.")
-@click.option("--remove", metavar="N", type=int, help="Remove the watch of this number.")
-@flag("--once", help="Tell what is due, and end.")
-@flag("--follow", help="Tell until Ctrl-C. A running crawl does it by itself.")
-@click.option("--every", metavar="TIME", default="30s", help="With --follow: time between messages to a watch.")
+@click.option("--within", metavar="TIME", help="Visit matching pages again within this time, if politeness allows it.")
+@click.option("--remove", metavar="N", type=int, help="Remove the watch with this number.")
+@flag("--once", help="Send what is due, and exit.")
+@flag("--follow", help="Send what is due until Ctrl-C. A running crawl does this by itself.")
+@click.option("--every", metavar="TIME", default="30s", help="With --follow: time between two messages of a watch.")
 @flag("--json", "as_json", help="Print one JSON object.")
 def watch(
     folder: Path,
@@ -49,8 +49,8 @@ def watch(
     every: str,
     as_json: bool,
 ) -> None:
-    """Watch pages of DIR: be told when they are new, changed, moved, gone or back. `crawl:` watches the crawl itself:
-    that it stalls, is blocked, has little disk left, or has ended."""
+    """Watch pages of DIR: a webhook or a command hears when they are new, changed, moved, gone or back. `crawl:`
+    watches the crawl itself: whether it stalls, is blocked, has little disk left, or has ended."""
     from gossamer.cli.options import time_of
     from gossamer.collection import watches
     from gossamer.collection.layout import require_collection
@@ -118,11 +118,11 @@ def _add(folder: Path, target: str, webhook: str, program: str, within: float, a
     else:
         print(f"watch {added.number}: {added.target}, {plural(known, 'page')} known")
     if not known and wanted != watches.CRAWL:
-        print("  nothing known matches it; it stays, and tells when something does")
+        print("  no known page matches it yet; it stays, and reports pages that will")
     if secret:
         print(f"  secret of its signatures: {secret}")
     if not (webhook or program):
-        print("  nobody is told: that needs --webhook or --command")
+        print("  nobody is notified: add --webhook or --command")
 
 
 def _webhook(url: str, private: bool) -> str:
@@ -147,8 +147,8 @@ def _webhook(url: str, private: bool) -> str:
         return _webhook(written, private)
     host = "127.0.0.1" if parts.hostname == "localhost" else parts.hostname or ""
     if literal(host) and not private and Forbidden(False)(host):
-        cure = "If it is meant, set collection.private_webhooks = true in the crawl.toml of the collection."
-        raise UsageError(f"--webhook {url}: {parts.hostname} is a private address, and is told nothing", cure)
+        cure = "To allow it, set collection.private_webhooks = true in the crawl.toml of the collection."
+        raise UsageError(f"--webhook {url}: {parts.hostname} is a private address, and gets no messages", cure)
     return url
 
 

@@ -40,8 +40,8 @@ class ImageDamagedError(GossamerError):
 
 
 class ImageMissingError(ImageDamagedError):
-    """There is no folder of this name: a newer image has replaced it, or it was removed. That is allowed, it is only a
-    cache. A folder without its description is damage."""
+    """The folder of the image is missing: a newer image has replaced it, or it was removed. That is allowed, because
+    an image is only a cache. A folder without its description is damage."""
 
 
 Parts = Sequence[Array]

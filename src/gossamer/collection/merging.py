@@ -55,7 +55,7 @@ class Merging:
         self._shard, self._lock, self._manifest, self._clock = shard, lock, manifest, clock
         self._thread, self._merger = thread, merger
         self.may_begin = True
-        """There is memory for it."""
+        """Whether there is memory for a merge."""
         folders = [shard / name for name in (*folders_of_segments(shard), MERGED) if (shard / name).exists()]
         self._one_disk = {folder.stat().st_dev for folder in folders} <= {shard.stat().st_dev}
         self.notes: list[str] = []

@@ -108,7 +108,7 @@ class Imager:
         self._looked = -1
         self.made = 0
         self.may_begin = True
-        """There is memory for a second desk."""
+        """Whether there is memory for a second desk."""
         self.warnings: list[str] = []
 
     def turn(self) -> None:

@@ -38,13 +38,13 @@ class Carried(NamedTuple):
 
     new: int = 0
     opened: int = 0
-    """They had ended, waited for their next try, or were excluded, and are requested again."""
+    """Pages that were done, waiting or excluded, and are requested again."""
     open: int = 0
-    """They were to be requested anyway."""
+    """Pages that were pending already."""
     forbidden: int = 0
-    """robots.txt forbids them."""
+    """Pages that robots.txt forbids."""
     excluded: int = 0
-    """Excluded for another reason."""
+    """Pages that are excluded for another reason."""
     full: int = 0
     """Not taken: the site or the collection is full."""
     unusable: int = 0
@@ -173,7 +173,7 @@ class Inbox:
         self._crawl.bell.ring()
 
     def close(self) -> None:
-        """Nothing more is carried out: whoever waits is told so."""
+        """Carries out nothing more, and answers those who wait."""
         self._closed = True
         while not self._orders.empty():
             self._orders.get().end()

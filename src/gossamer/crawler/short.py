@@ -17,7 +17,7 @@ class Short(NamedTuple):
     sets: tuple[str, ...]
     help: str
     span: tuple[int, int | None] | None = None
-    """Of a number: the least and the greatest value."""
+    """The least and the greatest value of a number."""
     metavar: str | None = None
     multiple: bool = False
     flag: str | bool | None = None
@@ -42,9 +42,9 @@ SHORT: Final = (
     Short("--only-list", ("seeder.follow={}",), "Fetch only the URLs given, and where they redirect to.", flag="none"),
     Short("--only-sitemaps", ("seeder.follow={}",), "Fetch only the URLs given and what the sitemaps of their sites "
           "list.", flag="sitemaps"),
-    Short("--continuous", ("manager.continuous={}",), "Do not end: fetch pages again as often as they change, until "
+    Short("--continuous", ("manager.continuous={}",), "Do not end: fetch pages again, as often as they change, until "
           "the crawl is stopped.", flag=True),
-    Short("--pace", ("harvester.pace={}",), "How fast sites are requested.", metavar="polite|gentle"),
+    Short("--pace", ("harvester.pace={}",), "How long to wait between requests to a site.", metavar="polite|gentle"),
     Short("--mine", ("harvester.mine={}",), "Request sites that prove to be yours (`gossamer mine`) without waits.",
           flag=True),
     Short("--contact", ("harvester.contact={}",), "Mail address or Web page of the person who runs the crawl."),

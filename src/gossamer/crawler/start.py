@@ -104,9 +104,9 @@ class Prepared:
     changed: tuple[str, ...] = ()
     """One line for each setting that differs from the run before."""
     plugins: tuple[Plugin, ...] = ()
-    """Those that the settings name; their files are confirmed."""
+    """The plug-ins that the settings name; their files are confirmed."""
     processors: tuple[tuple[Plugin, Table], ...] = ()
-    """Those that see pages in a process of their own, and the table that each fills."""
+    """The plug-ins that see pages in a process of their own, and the table that each fills."""
     tables: Mapping[str, str] = field(default_factory=dict)
     """All tables that are filled, with their columns, as the run records them."""
 

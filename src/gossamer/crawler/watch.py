@@ -94,7 +94,7 @@ class Machinery:
     store: Store
     desk: Desk
     resumed: bool
-    """There was a crawl before."""
+    """Whether an earlier crawl is resumed."""
     web: Pool
     crawl: Crawl
     imager: Imager

@@ -55,7 +55,7 @@ class Rules(Part):
         self._refused = 0
         """Files with too many rules. Volatile: since the start."""
         self.unjudged = False
-        """There may be pages to which the current rules were not applied. Volatile: true after a start."""
+        """Whether there may be pages to which the current rules were not applied. Volatile: true after a start."""
 
     def arrays(self) -> dict[str, Array | Parts]:
         return dict(self.book.dump())

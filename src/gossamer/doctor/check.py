@@ -15,9 +15,9 @@ from gossamer.config.settings import Settings
 class Level(StrEnum):
     OK = "ok"
     NOTE = "note"
-    """It may matter."""
+    """Something that may matter."""
     WRONG = "wrong"
-    """It will hurt a crawl."""
+    """Something that will hurt a crawl."""
 
 
 class Found(NamedTuple):
@@ -42,7 +42,7 @@ class Patient:
     """What is looked at."""
 
     settings: Settings = field(default_factory=Settings)
-    """Of the collection, or the defaults with the user's contact."""
+    """Settings of the collection, or the defaults with the user's contact."""
     folder: Path | None = None
     """The folder of a collection."""
     url: str = ""

@@ -78,7 +78,7 @@ CHECKS: Final = (
     Check("cache", package.cache, "Make the folder writable, or set XDG_CACHE_HOME to one that is."),
     Check("extras", package.extras, f"Install what you need: {to_install('lab')}"),
 )
-"""Of this machine."""
+"""Checks of this machine."""
 
 OF_A_COLLECTION: Final = (
     Check("owner", collection.owner, "Run the crawl as that user, or give the folder to this one: chown -R USER DIR"),
@@ -90,4 +90,4 @@ OF_A_COLLECTION: Final = (
         " seeder.pages_per_site or harvester.max_download.",
     ),
 )
-"""Of the folder of a collection."""
+"""Checks of the folder of a collection."""

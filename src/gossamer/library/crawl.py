@@ -301,7 +301,7 @@ def _seconds(name: str, given: str | float) -> float:
     try:
         return float(Duration.parse(given)) if isinstance(given, str) else float(given)
     except ValueError as error:
-        raise UsageError(f"{name}={given!r} is no time", 'Write "10min", "1h" or a number of seconds.') from error
+        raise UsageError(f"{name}={given!r} is not a time", 'Write "10min", "1h" or a number of seconds.') from error
 
 
 def _shown() -> bool:

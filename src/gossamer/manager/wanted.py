@@ -38,8 +38,8 @@ class Wanted:
         self.pressing = bool(self._pages)
 
     def now(self, columns: Columns, until: float) -> U32:
-        """Those that may be planned: they are pending, and their sites are not suspended until after `until`. What is
-        answered, or excluded, is wanted no more."""
+        """The wanted pages that may be planned: pending, at sites that are not suspended until after `until`. Pages
+        that were answered or excluded are no longer wanted."""
         self.pressing = False
         if not self._pages:
             return np.zeros(0, np.uint32)

@@ -65,7 +65,7 @@ class Mapped:
     """The image as `observe/status.py` reads it."""
 
     ranked = True
-    """It has link scores, if any were computed."""
+    """Whether it has link scores, if any were computed."""
     parts: Iterable[Explaining]
 
     def __init__(self, opened: Image, checked: Checked) -> None:

@@ -25,7 +25,7 @@ MOST: Final = 1_000
 
 
 class Lists:
-    """It only reads, in any thread."""
+    """Answers lists for other processes: it only reads, in any thread."""
 
     def __init__(self, view: View, desk: Desk, store: Store, harvest: Harvest, planner: Planner, clock: Clock) -> None:
         self._view, self._desk, self._store = view, desk, store

@@ -34,7 +34,7 @@ class Kind(NamedTuple):
     built_in: tuple[str, ...] = ()
     """Names of those that the crawler has."""
     apart: bool = False
-    """It is loaded only in processes that may fail, never in the process of the crawl."""
+    """Whether it is loaded only in processes that may fail, never in the process of the crawl."""
 
 
 class Page(Protocol):

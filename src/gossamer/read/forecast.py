@@ -41,7 +41,7 @@ from gossamer.read.sql.sources import Sources, find
 DAY: Final = 86_400.0
 LATELY: Final = 7 * DAY
 FACTORS: Final = (0.5, 1.0, 2.0, 5.0)
-"""Of the budget: the rows of the table."""
+"""Multiples of the budget: the rows of the table."""
 CURVE: Final = tuple(2.0 ** (step / 2) for step in range(-6, 9))
 _UNITS: Final = ("requests_a_second", "bytes_a_second")
 _MOST_NEW: Final = 0.98
@@ -66,7 +66,7 @@ class Lately:
     not_modified: int
     costs: Costs
     bytes: float
-    """Of a re-visit, on average."""
+    """Mean bytes of a re-visit."""
     seconds: float
     """From the first of these re-visits to the last visit."""
 
@@ -74,7 +74,7 @@ class Lately:
 @dataclass(frozen=True, slots=True)
 class Row:
     factor: float
-    """Of the budget."""
+    """Multiple of the budget."""
     outlook: Outlook
 
     def as_json(self) -> dict[str, Any]:

@@ -51,7 +51,7 @@ class Planned(NamedTuple):
     same: tuple[str, ...]
     """Other pages with the same content, which keep it."""
     before: Tombstone | None
-    """It was forgotten already."""
+    """The earlier tombstone, if it was forgotten already."""
     outside: Planned | None = None
     """The same in the crawl of other sites that `gossamer audit --external` has made."""
 

@@ -52,7 +52,7 @@ class Group:
     """Lines about the use of contents, in order."""
 
     def delays_of(self, agent: str) -> list[float]:
-        """Those that apply to one of its names."""
+        """The delays that apply to one of the agent's names."""
         return self.delays[self.agents[agent][0] :]
 
     def wishes_of(self, agent: str) -> list[str]:

@@ -47,7 +47,7 @@ class Rule(NamedTuple):
     path: bytes
     """In normal form."""
     as_text: bool = False
-    """It has an unfinished escape."""
+    """Whether it is compared as text, because it has an unfinished escape."""
 
 
 def rule(allow: bool, path: bytes) -> Rule:

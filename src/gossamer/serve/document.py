@@ -95,7 +95,7 @@ def _parameter(given: tuple[str, str] | Field) -> dict[str, Any]:
 
 
 def _body(accepts: Accepts) -> dict[str, Any]:
-    """Of an order: a JSON object of texts."""
+    """The body of an order: a JSON object of texts."""
     fields = [Field(*given) for given in accepts]
     properties = {field.name: _schema(field) | {"description": field.sentence} for field in fields}
     schema = {"type": "object", "properties": properties, "required": [field.name for field in fields if field.needed]}

@@ -21,11 +21,11 @@ STATES: Final = ("pending", "waiting", "done", "excluded")
 ROWS: Final = 50
 """Rows of a table on one page."""
 MOST_ROWS: Final = 1_000
-"""Rows of a query, and of a page that the API asks for."""
+"""Maximum number of rows of a query, and of one answer of the API."""
 
 
 MOST_NUMBER: Final = 2**63 - 1
-"""What a number that was chosen may be at most: a column of numbers holds no larger one."""
+"""Largest number that may be chosen: the columns hold no larger one."""
 
 
 class Field(NamedTuple):
@@ -37,7 +37,7 @@ class Field(NamedTuple):
     """As JSON Schema names it: string or integer."""
     needed: bool = False
     among: tuple[str, ...] = ()
-    """The values that are accepted; none: any."""
+    """The accepted values; empty: any value."""
 
 
 Accepts = tuple[tuple[str, str] | Field, ...]
@@ -57,7 +57,7 @@ class Asked:
         return Tables(self.web, self.seen)
 
     def one_of(self, key: str, among: Iterable[str], otherwise: str = "") -> str:
-        """One of these words. UsageError if it is another one."""
+        """The chosen word. UsageError if it is none of `among`."""
         if not (given := self.text(key)):
             return otherwise
         if given not in (accepted := list(among)):
@@ -73,7 +73,7 @@ class Asked:
         try:
             number = int(self.given[key])
         except ValueError as error:
-            raise UsageError(f"{key}={self.given[key]!r} is no whole number", "") from error
+            raise UsageError(f"{key}={self.given[key]!r} is not a whole number", "") from error
         if abs(number) > MOST_NUMBER:
             raise UsageError(f"{key} is too large", f"At most {MOST_NUMBER}.")
         return number
@@ -92,7 +92,7 @@ class Question:
     kind: Any = None
     """Type of the answer; None: an object that the command's `--json` describes."""
     live: Callable[[Asked], Mapping[str, Html]] | None = None
-    """What changes of its page while one looks, by `data-live`."""
+    """The parts of its page that are updated, by `data-live`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +113,7 @@ def needed(asked: Asked, key: str) -> str:
 
 
 ROWS_FIELD: Final = Field("rows", f"Rows at most, 1 to {MOST_ROWS}.", "integer")
-"""What can be chosen of every table."""
+"""The field that every table has."""
 
 
 def rows_of(rows: int) -> int:

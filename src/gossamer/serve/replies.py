@@ -46,7 +46,7 @@ def problem(scope: Scope, status: int, detail: str, cure: str) -> Response:
 
 
 def problem_of(as_json: bool, status: int, detail: str, cure: str) -> Response:
-    titles = {400: "The request makes no sense", 401: "A token is needed", 403: "Refused", 404: "Not found"}
+    titles = {400: "The request is invalid", 401: "A token is needed", 403: "Refused", 404: "Not found"}
     title = titles.get(status, "Refused" if status < 500 else "The server has failed")
     if as_json:
         return json_(Problem(title, status, detail, cure), status, "application/problem+json")

@@ -24,9 +24,9 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 COOKIE: Final = "gossamer"
 MOST_BODY: Final = 1 << 20
 WRONG: Final = 10
-"""Wrong tokens in a minute, from all together."""
+"""Maximum number of wrong tokens per minute, from all clients together."""
 OPEN: Final = ("/static/", "/token", "/health", "/ready")
-"""What may be asked without a token: it says nothing of a collection."""
+"""Paths that need no token: they say nothing about a collection."""
 _LONGEST_NUMBER: Final = 10
 _SAFE_METHODS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _POLICY: Final = (
@@ -101,16 +101,16 @@ class Guard:
             return self._refusal(scope, 421, "this server is not for that host", "Use the address that it printed.")
         changes = scope["method"] not in _SAFE_METHODS
         if not scope["query_string"].isascii():
-            return self._refusal(scope, 400, "the address is no URL", "Write other characters as percent-encodings.")
+            return self._refusal(scope, 400, "the address is not a URL", "Write other characters as percent-encodings.")
         length = headers.get("content-length") or "0"
         if not (length.isascii() and length.isdecimal()):
-            return self._refusal(scope, 400, "Content-Length is no number", "Send the length of the body in bytes.")
+            return self._refusal(scope, 400, "Content-Length is not a number", "Send the length of the body in bytes.")
         if changes and (len(length) > _LONGEST_NUMBER or int(length) > MOST_BODY):
             return self._refusal(scope, 413, "the body is too long", f"At most {MOST_BODY:,} bytes.")
         if changes and "transfer-encoding" in headers:
             return self._refusal(scope, 411, "the length of the body is missing", "Send Content-Length.")
         if changes and "authorization" not in headers and not self._own(headers):
-            return self._refusal(scope, 403, "the form is of another site", "Use the pages of this server.")
+            return self._refusal(scope, 403, "the form was sent by another site", "Use the pages of this server.")
         path = scope["path"]
         open_ = path.startswith(OPEN[0]) or path in OPEN
         private = changes or path.endswith("/sql") or path == "/token"
@@ -138,7 +138,7 @@ def _with_headers(send: Send) -> Send:
 
 
 def _bounded(receive: Receive) -> Receive:
-    """A body that is longer than it may be ends as if the client had gone."""
+    """Ends a body that is too long as if the client had disconnected."""
     got = 0
 
     async def receiving() -> Message:

@@ -11,31 +11,31 @@ from typing import Final, TypeVar, cast
 T = TypeVar("T")
 
 POINTS: Final = 300
-"""Points of time that charts of the last minutes have, at most."""
+"""Maximum number of points in the charts of the last minutes."""
 MOST: Final = 64
-"""Things that are kept: what was asked for longest ago is forgotten first."""
+"""Maximum number of things that are kept: the least recently used one is dropped first."""
 IDLE: Final = 300.0
-"""Seconds after which a thing is forgotten that nobody has asked for."""
+"""Seconds after which an unused thing is dropped."""
 SHARE: Final = 0.05
-"""Part of its time that the server may spend on making one thing again and again."""
+"""Share of its time that the server may spend on making one thing again."""
 
 Point = tuple[float, float, float, float]
-"""Wall time, visits and bytes in a second, open connections."""
+"""Wall time, visits and bytes per second, open connections."""
 
 
 class Seen:
-    """Any thread may use it. Invariant, a test of the same name: a thing is made once, however many ask for it."""
+    """A cache for any thread. Invariant, a test of the same name: a thing is made once, however many ask for it."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._kept = OrderedDict[str, _Kept]()
         self._all, self.lock = threading.Lock(), threading.Lock()
-        """Of the things that are kept; and of the tables, which answer one question at a time."""
+        """One lock for the cache; one for the tables, which answer one question at a time."""
         self.lately = deque[Point](maxlen=POINTS)
 
     def once(self, key: str, seconds: float, make: Callable[[], T]) -> T:
-        """The thing of that name: made now, unless it was made less than `seconds` ago. What takes long to make is kept
-        longer. An error is not kept."""
+        """The thing with this key: made now, unless it was made less than `seconds` ago. What takes long to make is
+        kept longer. An error is not kept."""
         kept = self._of(key)
         with kept.lock:
             begun = self._clock()
@@ -58,7 +58,7 @@ class Seen:
 
 
 class _Kept:
-    """A thing, and until when it is kept."""
+    """A cached thing, and when it expires."""
 
     __slots__ = ("asked", "lock", "made", "thing", "until")
 

@@ -33,7 +33,7 @@ from gossamer.serve.shell import at, token
 from gossamer.serve.subjects import home, overview, sql
 
 EVERY: Final = 1.0
-"""Seconds between two looks at a crawl that somebody watches."""
+"""Seconds between two updates of a page that somebody watches."""
 AGAIN: Final = 1_000
 """Milliseconds after which a browser that has lost the server tries again."""
 STATIC: Final = Path(__file__).parent / "static"
@@ -145,11 +145,11 @@ class Server:
         return json_(document())
 
     async def _live(self, request: Request) -> Response:
-        """Server-sent events: what has changed of a page. If the collection cannot be read, why."""
+        """Server-sent events: the updated parts of a page, or why the collection cannot be read."""
         asked = await self._asked(request)
         wanted = {question.path: question.live for question in QUESTIONS if question.live is not None}
         if (pieces := wanted.get(asked.text("page"))) is None:
-            raise HTTPException(404, f"the page {asked.text('page')!r} does not change while one looks")
+            raise HTTPException(404, f"the page {asked.text('page')!r} has no live updates")
 
         def look() -> dict[str, str]:
             try:
@@ -183,7 +183,7 @@ async def _given(request: Request) -> dict[str, str]:
             try:
                 sent = msgspec.json.decode(body, type=dict[str, str])
             except (msgspec.DecodeError, UnicodeDecodeError) as error:
-                raise HTTPException(400, f"the body is no JSON object of texts: {error}") from error
+                raise HTTPException(400, f"the body is not a JSON object of texts: {error}") from error
         else:
             sent = {key: values[-1] for key, values in parse_qs(body.decode(errors="replace")).items()}
         given |= sent

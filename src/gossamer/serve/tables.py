@@ -19,11 +19,11 @@ from gossamer.serve.seen import Seen
 FRESH: Final = 2.0
 """Seconds for which tables are kept open, at least."""
 SECONDS: Final = 10.0
-"""What a question may take."""
+"""Maximum number of seconds for a question."""
 
 
 class Interrupted(Protocol):
-    """What computes, and can be interrupted."""
+    """A computation that can be interrupted."""
 
     def interrupt(self) -> None: ...
 
@@ -36,7 +36,7 @@ class Tables:
 
     @contextmanager
     def open(self) -> Iterator[Database]:
-        """The tables, for one who asks at a time. UsageError if that takes too long."""
+        """The tables, for one caller at a time. UsageError if the wait is too long."""
         with self._seen.lock:
             database = self._seen.once("database", FRESH, self._web.database)
             with ending(database.connection):
@@ -49,7 +49,9 @@ class Tables:
 
 
 @contextmanager
-def ending(connection: Interrupted, seconds: float = SECONDS, cure: str = "Ask for less.") -> Iterator[None]:
+def ending(
+    connection: Interrupted, seconds: float = SECONDS, cure: str = "Choose fewer rows, or a site."
+) -> Iterator[None]:
     """Interrupts what takes longer: UsageError."""
     over = threading.Event()
 

@@ -6,6 +6,7 @@ them. `the_reference_is_what_the_code_makes` is a test.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import fields
 from typing import Any, Final, NamedTuple
@@ -106,7 +107,7 @@ def reference() -> str:
             HEAD,
             *_commands(),
             "## Exit codes\n",
-            *_table(("code", ""), ((f"{code}", text) for code, text in EXITS.items())),
+            *_table(("code", ""), ((f"{code}", _cell(text)) for code, text in EXITS.items())),
             "## Environment\n",
             *_table(("variable", ""), ((f"`{name}`", text) for name, text in ENVIRONMENT.items())),
             "## Settings\n",
@@ -155,7 +156,7 @@ def _words(verb: click.Command) -> Iterator[_Word]:
     for each in verb.params:
         if isinstance(each, Argument):
             word = str(each.metavar)
-            yield _Word(word, word if " " in word else word.strip("[]"), each.sentence, "")
+            yield _Word(word, word if " " in word else re.sub(r"[][]", "", word), each.sentence, "")
             continue
         assert isinstance(each, click.Option)
         about = each.to_info_dict()

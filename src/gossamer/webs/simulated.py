@@ -47,7 +47,7 @@ class Sitemaps:
     named: Sequence[str] = ()
     """Sitemaps that a robots.txt or a sitemap index names."""
     changed: Sequence[str] = ()
-    """Of a sitemap: when each page of `Reply.links` changed, in seconds since 1970, or ""."""
+    """For a sitemap: when each page of `Reply.links` changed, in seconds since 1970, or ""."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +58,7 @@ class Labels:
     """`VisitFlag`; a page with NOINDEX or NOARCHIVE is not stored."""
     preferences: str = ""
     detail: str = ""
-    """Of a robots.txt or a file of proof: the proofs that it shows, as the gatherer writes them."""
+    """For a robots.txt or a file of proof: the proofs that it shows, as the gatherer writes them."""
     etag: str = ""
     modified: str = ""
     """Last-Modified."""

@@ -43,7 +43,7 @@ class Tombstone:
     """A whole site, not a page."""
     fingerprint: int
     number: int | None
-    """Of the page or the site; None: it was not known."""
+    """Number of the page or the site; None: it was not known."""
     pages: int = 0
     visits: int = 0
     records: int = 0

@@ -94,15 +94,15 @@ class SiteEvent(IntEnum):
     """All pages that one of its sitemaps lists are known: the sitemap is not requested again in this round. `address`
     begins with the fingerprint of its canonical URL."""
     DELAY_AGAIN = 12
-    """It asked for a longer delay than is honoured, long ago: its robots.txt is read again."""
+    """The site asked for too long a delay, long ago: its robots.txt is read again."""
     SESSION_PROVEN = 13
     """Pairs of its pages prove that a parameter carries a session. `port` has its place in `seeder.session_ids`."""
     OWNED = 14
-    """It has shown that it belongs to the operator, which counts until `until`. `address` begins with the first half of
+    """The site has proven to be the operator's, which counts until `until`. `address` begins with the first half of
     the proof, `failures` says where it was shown (`harvester/owned.py`)."""
     DISOWNED = 15
-    """It no longer shows that it belongs to the operator, or was not asked again in time. Not requested before `until`,
-    as everybody's sites."""
+    """The site no longer proves to be the operator's, or was not asked in time. Like other sites, it is not requested
+    before `until`."""
     ADDRESS_REFUSED = 3
     """The name of FORBIDDEN_ADDRESS in the first tables of format 1: read, not written."""
 
@@ -303,7 +303,7 @@ class Effects:
     urls: Texts = _NO_TEXTS
     """URLs of `pages`."""
     visits: Records = field(default_factory=_empty(VISIT))
-    """Of pages, robots.txt, sitemaps and probes, in order of absorption."""
+    """Visits of pages, robots.txt, sitemaps and probes, in order of absorption."""
     visit_texts: bytes = b""
     link_targets: U32 = field(default_factory=_empty("<u4"))
     """Known pages that the visited pages link to; `visits["links"]` says how many belong to each visit."""

@@ -33,7 +33,7 @@ HEAD: Final = struct.Struct("<4sHIQQQ")
 RECORD: Final = struct.Struct("<IBQ")
 MAGIC: Final = b"GJNL"
 FORMAT: Final = 1
-"""Of journal files. Collections of format 2 have journals of format 1."""
+"""Format of journal files. Collections of format 2 have journals of format 1."""
 _MARK_START: Final = b'{"record":'
 
 

@@ -357,7 +357,7 @@ class Why(NamedTuple):
 
     words: str
     grown: bool
-    """It asked for a new one, since it had grown."""
+    """Whether it asked to be replaced because it had grown."""
 
 
 def _why(code: int, hung: bool, ran: bool, timeout: float) -> Why:

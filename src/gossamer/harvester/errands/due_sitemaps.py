@@ -21,7 +21,7 @@ NOT_SPENT: Final = TRANSIENT | {Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT,
 """Outcomes of a sitemap after which it may be requested again before its round has ended."""
 _RETURNED: Final = int(Outcome.RETURNED)
 OFTENER: Final = 7
-"""So much more often sitemaps are read in a continuous crawl: their dates tell which pages have changed."""
+"""How many times as often a continuous crawl reads sitemaps: their dates tell which pages have changed."""
 
 
 def sitemaps_every(settings: Settings) -> float:

@@ -45,7 +45,7 @@ class SiteCondition(NamedTuple):
     """The condition of a site that has an errand."""
 
     refused: bool
-    """It asks for a longer delay than is honoured."""
+    """Whether it asks for a longer delay than is honoured."""
     nameless: bool
     """Its name failed, and is not looked up again yet."""
     rests: float
@@ -168,7 +168,7 @@ class Errand:
 
 
 Kinds = Sequence[type[Errand]]
-"""In order of precedence."""
+"""Classes of errands, in order of precedence."""
 
 
 class Errands:

@@ -99,9 +99,9 @@ class Upcoming(NamedTuple):
     sites: U32
     pages: U32
     times: F64
-    """Before these the sites are not requested."""
+    """Times before which the sites are not requested."""
     ranks: U32
-    """Of the pages in the plan."""
+    """Positions of the pages in the plan."""
     lefts: I64
     """Planned pages of each site."""
     left: int

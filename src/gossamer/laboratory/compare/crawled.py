@@ -54,7 +54,7 @@ class Crawled:
     """All requests, robots.txt included: rows of start and end, in the same seconds."""
     settings: Settings
     urls: Callable[[], list[str]]
-    """Of the pages of the graph."""
+    """URLs of the pages of the graph."""
 
     @property
     def policy(self) -> str:

@@ -5,8 +5,8 @@
     PLOT.svg  PLOT.png
     index.html  report.md        all findings; written again each time, last
 
-Invariant: a file is complete or absent, whenever the program is interrupted. A finding is written after the files it
-refers to, the pages after the findings.
+Invariant: `an_interrupted_write_leaves_the_old_file_and_no_other`: a file is complete or absent, whenever the program
+is interrupted. A finding is written after the files it refers to, the pages after the findings.
 """
 
 from __future__ import annotations

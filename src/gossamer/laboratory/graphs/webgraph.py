@@ -8,8 +8,8 @@ On disk it is an `.npz` file, which numpy and many others can read, with these a
     size      the size of each page in bytes; if missing, 10,000 each
     start     the pages with which a crawl begins; if missing, page 0
 
-Invariant: a `WebGraph` returned by `load` is consistent, so kernels index it without checking bounds. For an
-inconsistent file the error names the wrong array and the cure.
+Invariant: `inconsistent_arrays_are_refused`: a `WebGraph` returned by `load` is consistent, so kernels index it without
+checking bounds. The error names the wrong array and the cure.
 
 Cost: 4 bytes per link and 16 per page in memory; a file of 690,000 pages and 13 million links is read in half a second,
 most of it decompression. Refused: our own format (2 bytes per link instead of .7, and readable by us alone).

@@ -23,7 +23,7 @@ from gossamer.laboratory.graphs.powerlaw import Fit, exponent, zeta
 LARGEST: Final = 5_000
 _DRAWS: Final = 100
 _TERMS: Final = 10
-"""Of each sum: a distance needs no more digits."""
+"""Terms of each sum: a distance needs no more digits."""
 DOUBTFUL: Final = 0.1
 
 

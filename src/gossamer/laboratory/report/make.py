@@ -35,7 +35,7 @@ class Kind(NamedTuple):
     source: str
     compute: Callable[[Data], Section]
     settings: tuple[str, ...] = ()
-    """Those that bear on its numbers."""
+    """The settings that affect its numbers."""
 
 
 _DEPTH: Final = ("seeder.depth_static", "seeder.depth_dynamic")

@@ -173,7 +173,7 @@ def _from_archive(data: Data) -> tuple[int, dict[str, float], dict[str, float]]:
 
 
 def _tls(data: Data) -> tuple[int, dict[str, float]]:
-    """Of how many sites the version of TLS is known, and sites by version."""
+    """The number of sites whose version of TLS is known, and sites by version."""
     versions: dict[str, float] = {}
     for file, begin, end in data.rows(_SECURE, SAMPLE):
         found = _head(data, str(file), int(begin), int(end))

@@ -99,7 +99,7 @@ class Row(NamedTuple):
     sentence: str
     source: str
     section: str
-    """Of the report."""
+    """Section of the report."""
     statements: Statements
     tables: tuple[str, ...] = ()
     """Names in the report."""

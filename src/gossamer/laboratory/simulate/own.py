@@ -33,7 +33,7 @@ class Own(NamedTuple):
     """What a simulation takes of settings."""
 
     name: str = ""
-    """Whose they are, for tables; empty: nobody's."""
+    """Name of the owner, for tables; empty: none."""
     value: Value = Value()
     boost: F32 = np.zeros(0, np.float32)
     """By page of the graph; empty: no page has one."""

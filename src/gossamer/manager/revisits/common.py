@@ -27,7 +27,7 @@ OBSERVED, NEXT_FIT, CURSOR, LEFT = 188, 189, 190, 191
 APART: Final = 192
 """`Prior.apart`."""
 GATHERING: Final = 193
-"""Of the pages whose beliefs are computed again: those that a round still gathers for the places of their sites."""
+"""How many of the pages left a round still gathers for the places of their sites."""
 LASTS_LOGS, LASTS_WEIGHTS = slice(194, 197), slice(197, 200)
 """`Bursts`."""
 HINTS_LOGS, HINTS_WEIGHTS = slice(200, 216), slice(216, 232)

@@ -38,7 +38,7 @@ _ENDS: Final = np.exp(np.linspace(np.log(1e-4), np.log(1e4), 128))
 """Ages, in mean times between two changes: of each, what is so from the one before on."""
 _MIDDLES: Final = _ENDS * np.sqrt(_ENDS[0] / _ENDS[1])
 _EVERY: Final = 4
-"""Of so many ages one is that of a price."""
+"""One of so many ages is the age of a price."""
 _COUNTS: Final = 16
 """Signals that are told apart; more count as the last of these."""
 _FACTORIALS: Final = np.array([float(factorial(each)) for each in range(_COUNTS + 1)])
@@ -75,7 +75,7 @@ class Course(NamedTuple):
 
 @lru_cache(maxsize=LEVELS * len(_SPREADS))
 def course_of(level: int, spread: int) -> Course:
-    """Of pages of this level of trust and this index of the spread."""
+    """The course of pages with this level of trust and this index of the spread."""
     p, s = PRECISIONS[(level - 1) // len(SHARES)], SHARES[(level - 1) % len(SHARES)]
     return course(float(p), float(s), float(_SPREADS[spread]))
 

@@ -15,7 +15,7 @@ _DOUBT: Final = 30.0
 _MEMORY: Final = 3000.0
 """Weight at which older visits begin to be forgotten."""
 _MOST: Final = 2.0
-"""Of the logarithm of a factor: it is seven at most."""
+"""Maximum of the logarithm of a factor: a factor is seven at most."""
 _STEP: Final = 0.1
 
 

@@ -79,17 +79,17 @@ class Costs(NamedTuple):
     """Mean bytes of a visit on the line, both ways."""
 
     unchanged: float
-    """Of a page that has not changed, with or without a body."""
+    """For a page that has not changed, with or without a body."""
     changed: float
     new: float
-    """Of a page that was never fetched."""
+    """For a page that was never fetched."""
 
 
 class New(NamedTuple):
-    """What pages take that were never fetched."""
+    """What new pages take of the budget."""
 
     share: float
-    """Of all requests."""
+    """Share of all requests."""
     most: float
     """Requests per second, since there are no more such pages."""
 
@@ -154,8 +154,8 @@ class Forecast:
         return self._at(self._solved(exceeds, 1))
 
     def _prices(self, price: F64) -> F64:
-        """Of each group: divided by what its pages are worth, and not below that at which its site is asked as often as
-        it may be."""
+        """The price of each group: divided by what its pages are worth, and not below that at which its site is
+        requested as often as it may be."""
         found: F64 = np.maximum(price, self._floors)[self._copies.site] - self._copies.worth
         return found
 

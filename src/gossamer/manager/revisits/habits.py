@@ -129,7 +129,7 @@ class Habits(Part):
     # --- learning -----------------------------------------------------------------------------------------------
 
     def follow_visits(self, visits: Visits) -> None:
-        """Before the pages learn from the visits, which overwrites the time of the visit before."""
+        """Learns from visits. Called before the pages learn, which overwrites the time of the visit before."""
         if self._continuous:
             self._count_again(visits)
         compared = np.flatnonzero(visits["change"])

@@ -71,7 +71,7 @@ class Heard(Part):
     # --- signals ------------------------------------------------------------------------------------------------
 
     def verdicts(self, hints: Records) -> Records:
-        """Before the journal: what these dates say of pages that were fetched."""
+        """Verdicts on fetched pages from these dates, before the journal."""
         pages, at = np.unique(hints["page"].astype(np.int64), return_index=True)
         known = (pages < self._page.count) & self._continuous
         known[known] &= (self._page.state[pages[known]] == State.DONE) & (self._page.reason[pages[known]] == 0)

@@ -61,7 +61,7 @@ class Prior(NamedTuple):
 
     @staticmethod
     def of(period: float) -> Prior:
-        """Before anything is known: pages change once in `period` seconds, give or take a factor of seven."""
+        """The prior before anything is known: pages change once in `period` seconds, within a factor of seven."""
         shares = np.exp(-0.5 * ((_LOGS + np.log(period)) / 2) ** 2)
         return Prior(shares / shares.sum())
 

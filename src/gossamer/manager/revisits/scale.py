@@ -61,7 +61,7 @@ def _at_ages(prior: Prior) -> tuple[Belief, F64]:
 
 
 def _all(numbers: F64) -> F64:
-    """Of all codes, a row each: beliefs are the same whatever the last visit found."""
+    """Rows for all codes: a belief is the same whatever the last visit found."""
     rows = numbers.reshape(1 + BELIEFS, -1)
     return np.concatenate((rows, rows[1:]))
 

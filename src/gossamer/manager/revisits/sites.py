@@ -42,9 +42,9 @@ class Sites(NamedTuple):
     vague: U8
     """1 + index of its standard deviation in `WIDTHS`; 0: nothing is known of the site."""
     weight: F32
-    """Of a round under way: how many pages' worth is known."""
+    """In a round under way: the weight of the pages that were added."""
     total: F32
-    """Of a round under way: sum of the weighted logarithms, above the mean of the prior."""
+    """In a round under way: sum of the weighted logarithms, above the mean of the prior."""
 
     @staticmethod
     def none(sites: int) -> Sites:

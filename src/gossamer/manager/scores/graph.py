@@ -58,7 +58,8 @@ class CollectionGraph:
 def graph_of(shard: Path) -> CollectionGraph:
     """Makes the missing rows, and opens all rows.
 
-    Invariant: every page in the rows has a site. Kernels index by page without bounds checks.
+    Invariant: `links_to_a_page_beyond_the_known_ones_are_refused`: every page in the rows has a
+    site. Kernels index by page without bounds checks.
     """
     contents = manifest.read(shard)
     disk.make_directory(shard / GRAPH)
@@ -124,7 +125,7 @@ def _rows(shard: Path, shard_number: int, number: int, line: manifest.Line, key:
 
 
 def _last_of_each(page: U32, counts: Bools) -> Bools:
-    """Of the visits that `counts` marks, the last one of each page."""
+    """Marks the last visit of each page, among the visits that `counts` marks."""
     visits = np.flatnonzero(counts)
     _, last = np.unique(page[visits][::-1], return_index=True)
     chosen = np.zeros(len(page), np.bool_)

@@ -278,7 +278,7 @@ where x.kind = 'redirect' and c.page <> a.page order by 1""",
         "order by 1, 2",
     ),
     Check(
-        "hreflang-code", "warning", "The language of a version is no code of a language, script and country.",
+        "hreflang-code", "warning", "The language of a version is not a code of a language, script and country.",
         "Write it like de, de-at, zh-hant or x-default.",
         f"select s.url, m.url, null, m.text from page s {_VERSION} where s.{_OK} and not {is_language('m.text')} "
         "order by 1, 2, 4",

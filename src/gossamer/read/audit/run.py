@@ -120,7 +120,7 @@ class Audit:
     """The results of all checks, in their order."""
 
     name: str
-    """Of the collection."""
+    """Name of the collection."""
     pages: int
     """Fetched pages."""
     results: tuple[Result, ...]

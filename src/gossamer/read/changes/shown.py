@@ -30,7 +30,7 @@ class Shown:
     """What is shown: the newest of the chosen events, and how many there are in all."""
 
     name: str
-    """Of the collection."""
+    """Name of the collection."""
     meta: Meta
     chosen: str
     """Which events were chosen, in words; empty: all."""

@@ -85,13 +85,13 @@ class Clock(SiteCounters):
     next: float | None
     """When it may be requested again; None if it never was, or never may be."""
     now: bool
-    """It may be requested now."""
+    """Whether it may be requested now."""
     why: str | None
     """Why it waits, as a word."""
     words: str
     """The same as a sentence."""
     aside: bool
-    """It is suspended."""
+    """Whether it is suspended."""
 
 
 class PageState(TypedDict, total=False):
@@ -131,7 +131,7 @@ class Scores(TypedDict):
     reason: str
     cash: float
     next_visit: NotRequired[dict[str, Any]]
-    """Of a page of a continuous crawl that was requested before (`manager/next_visit.py`)."""
+    """When a page of a continuous crawl is requested again (`manager/next_visit.py`)."""
 
 
 class PlanFacts(TypedDict):

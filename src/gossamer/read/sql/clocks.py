@@ -67,7 +67,7 @@ class Hours(NamedTuple):
     weekdays: bool
     """From Monday to Friday alone."""
     share: float
-    """Of the changes, that lie in the window."""
+    """Share of the changes in the window."""
     visits: int
     changes: int
 
@@ -115,7 +115,7 @@ class _Window(NamedTuple):
 
 
 def _best(rows: F64, inside: Bools, first: int) -> _Window | None:
-    """Of one site: the window with the largest surplus. `first`: number of the first of these windows."""
+    """The window of a site with the largest surplus. `first`: number of the first of these windows."""
     pages, of = np.unique(rows[:, 1], return_inverse=True)
     visits, changed = np.zeros((len(pages), _WEEK)), np.zeros((len(pages), _WEEK))
     np.add.at(visits, (of, rows[:, 2].astype(int)), rows[:, 3])

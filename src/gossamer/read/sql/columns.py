@@ -63,7 +63,8 @@ page BIGINT Number of the page, in order of discovery.
 url VARCHAR Canonical URL.
 state VARCHAR pending, waiting, done or excluded, as of the last segment. Pages of a suspended site (`aside` in sites)
   are pending here, and waiting in `gossamer status`.
-reason VARCHAR Why the page is excluded: robots, depth, rejected, trap or redirects; none if it is not excluded.
+reason VARCHAR Why the page is excluded: robots, depth, rejected, trap, redirects, unlisted or
+  forgotten; none if it is not excluded.
 outcome* VARCHAR Outcome of the last request for the page; null if it was never requested.
 status* USMALLINT HTTP status of the last answer.
 visits* BIGINT Number of requests for the page.
@@ -294,7 +295,8 @@ born BOOLEAN Whether it is new in the Web: its link was found on a page that had
 verdicts: A row for each verdict on a page after it was found. Of two in one tick, the one that opens the page counts.
 page BIGINT Number of the page.
 state VARCHAR pending or excluded; unchanged if only `judged` matters.
-reason VARCHAR Why the page is excluded: robots, depth, rejected, trap or redirects; otherwise none.
+reason VARCHAR Why the page is excluded: robots, depth, rejected, trap, redirects, unlisted or
+  forgotten; otherwise none.
 judged UTINYINT Bits: 1 judged by the current rules of robots.txt, 2 now a seed, 4 now dynamic, 8 now static, 16 to be
   requested once more although it was done, 32 a sitemap lists it, 64 a sitemap dates it, 128 later than our copy.
 tick UBIGINT Tick of the verdict.

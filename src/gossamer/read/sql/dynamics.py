@@ -82,7 +82,7 @@ class Survival(NamedTuple):
 
     @property
     def mean(self) -> float:
-        """Of a constant hazard."""
+        """The mean if the hazard is constant."""
         return self.seen / self.ends if self.ends else nan
 
 

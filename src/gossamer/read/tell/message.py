@@ -33,7 +33,7 @@ _LINES: Final = ("added", "removed")
 class Message(NamedTuple):
     body: bytes
     events: tuple[Event, ...]
-    """Those in the body: the first ones that fit."""
+    """The events in the body: the first ones that fit."""
 
     def fields(self, secret: str, now: float) -> list[str]:
         """Header fields of the request."""

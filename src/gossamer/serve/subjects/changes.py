@@ -1,4 +1,4 @@
-"""What became of pages lately: as a page, in JSON, and as a feed."""
+"""Recent events of pages: as a page, as JSON and as a feed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class EventRow(msgspec.Struct, frozen=True):
     target: str | None
     added: list[str] = []
     removed: list[str] = []
-    """Lines of its text, the first ones."""
+    """The first lines of its text."""
 
 
 class Changes(msgspec.Struct, frozen=True):
@@ -109,7 +109,7 @@ def _before(cursor: str) -> Mark | None:
         return None
     tick, dash, number = cursor.partition("-")
     if not (dash and tick.isascii() and tick.isdecimal() and number.isascii() and number.isdecimal()):
-        raise UsageError(f"after={cursor!r} is no cursor", "Take `next` of the answer before.")
+        raise UsageError(f"after={cursor!r} is not a cursor", "Take `next` of the answer before.")
     if max(len(tick), len(number)) > 18:
         raise UsageError(f"after={cursor!r} is too large", "Take `next` of the answer before.")
     return Mark(int(tick), int(number))
@@ -185,7 +185,7 @@ _FIELDS: Final = (
 )
 QUESTION: Final = Question(
     "changes",
-    "What became of pages lately, the newest first.",
+    "Recent events of pages, the newest first.",
     answer_of,
     page_of,
     (*_FIELDS, Field("after", "`next` of before.")),

@@ -31,19 +31,19 @@ TOP: Final = 20
 
 
 class Next(msgspec.Struct, frozen=True):
-    """A request that is to come."""
+    """A planned request."""
 
     url: str
     site: str
     time: float | None
-    """Wall time before which the site is not requested; null: no crawl runs."""
+    """Wall time of the next request to the site, at the earliest; null: no crawl runs."""
     rank: int | None
     """Place of the page in the whole plan; 0 is best."""
     of_site: int
-    """Pages that the plan still has of the site."""
+    """Number of pages of the site that are left in the plan."""
     depth: int
     outcome: str | None
-    """Of the last request for the page; null: it is new."""
+    """Outcome of the last request for the page; null: it is new."""
     why: str
 
 
@@ -58,7 +58,7 @@ class Plan(msgspec.Struct, frozen=True):
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """Requests for pages, and what they gave."""
+    """Requests for pages, and their results."""
 
     name: str
     visits: int
@@ -114,7 +114,7 @@ def _next(each: Mapping[str, Any], wall: float) -> Next:
 
 
 def _left(asked: Asked) -> tuple[Plan | None, list[Next]]:
-    """What the last plan of a crawl that was stopped had left: the next run plans anew."""
+    """What was left of the last plan of a stopped crawl. The next run makes a new plan."""
     past = read_history(shard_folder(asked.web.folder)).newest
     if past is None or not len(past.sites):
         return None, []
@@ -163,7 +163,7 @@ def _spent(asked: Asked) -> tuple[list[Spent], list[Spent], Parts]:
 
 
 def fragments(name: str, running: bool, plan: Plan | None, coming: Sequence[Next]) -> dict[str, Html]:
-    """What changes while one looks."""
+    """The parts of the page that are updated."""
     return {"state": joined(_plan_words(running, plan)), "next": _table(name, coming, running)}
 
 
@@ -173,7 +173,7 @@ def _plan_words(running: bool, plan: Plan | None) -> str:
     made = "" if plan.made is None else f", made {(moment(plan.made) or '')[11:19]} UTC"
     size = f"{thousands(plan.pages)} of {thousands(plan.candidates)} pages that may be requested"
     if not running:
-        return f"No crawl runs. Its last plan had {size}; the next run plans anew."
+        return f"No crawl runs. Its last plan had {size}; the next run makes a new one."
     return f"The plan has {size}{made}; {thousands(plan.left or 0)} are left. Order: {plan.policy}."
 
 

@@ -10,10 +10,10 @@ from gossamer.serve.question import Asked, Order
 
 
 class Carried(msgspec.Struct, frozen=True):
-    """What came of an order."""
+    """The result of an order."""
 
     running: bool
-    """A crawl has carried it out; false: the next run will."""
+    """Whether a running crawl has carried it out; if not, the next run will."""
     pages: dict[str, int]
 
 
@@ -41,7 +41,7 @@ ADD: Final = Order(
 )
 AGAIN: Final = Order(
     "again",
-    "Ask again for pages that meet all of this.",
+    "Request finished pages again: the pages that match all of these.",
     _again,
     (("url", "A URL."), ("site", "Name of a site."), ("outcome", "Outcome of the last request.")),
     Carried,

@@ -36,7 +36,7 @@ class Part(msgspec.Struct, frozen=True):
 
 
 class Counts(msgspec.Struct, frozen=True):
-    """What there is, in all runs."""
+    """Totals of all runs."""
 
     visits: int
     stored: int
@@ -48,26 +48,26 @@ class Counts(msgspec.Struct, frozen=True):
 
 
 class Pace(msgspec.Struct, frozen=True):
-    """How fast it goes, and what it waits for."""
+    """How fast the crawl is, and what it waits for."""
 
     rates: dict[str, float]
-    """In a second, lately: visits, bytes, known pages."""
+    """Recent visits, bytes and known pages per second."""
     left: float | None
     left_why: str
-    """Seconds that it will take at least, and why."""
+    """Seconds that the crawl will take at least, and why."""
     longest: list[dict[str, Any]]
     """The sites that politeness makes last longest."""
     awaited: dict[str, Any]
 
 
 class Use(msgspec.Struct, frozen=True):
-    """What it uses of the machine and the line."""
+    """What the crawl uses of the machine and the network."""
 
     connections: int
     memory: int | None
     bandwidth: dict[str, Any] | None
     disk_free: int | None = None
-    """Bytes that are free where the collection is."""
+    """Free bytes on the disk of the collection."""
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -81,13 +81,13 @@ class Lately(msgspec.Struct, frozen=True):
     """The last minutes."""
 
     points: list[Point] = []
-    """As far as somebody looked: time, visits and bytes in a second, connections."""
+    """Time, visits and bytes per second, connections; only of times at which somebody looked."""
     requests: list[Request] = []
     """The last requests for pages, the newest first."""
 
 
 class Overview(msgspec.Struct, frozen=True):
-    """How a crawl stands."""
+    """The state of a crawl."""
 
     name: str
     running: bool
@@ -110,12 +110,12 @@ class Overview(msgspec.Struct, frozen=True):
     """Expected share of copies that are up to date."""
     limits: Limits = Limits()
     faults: list[str] = []
-    """What is wrong with the machine or the line at the moment."""
+    """Current faults of the machine or the network."""
     lately: Lately = Lately()
 
 
 def answer_of(name: str, web: Collection, seen: Seen | None = None) -> Overview:
-    """How the crawl stands now. With `seen`, also what was seen of it lately."""
+    """The state of the crawl now. With `seen`, also its last minutes."""
     if seen is None:
         return _look(name, web)
     return seen.once("overview", OFTEN, lambda: _look(name, web, seen))
@@ -177,7 +177,7 @@ def _untold(found: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
 
 
 def _requests(web: Collection, seen: Seen, running: bool) -> list[Request]:
-    """Of a crawl that runs, from its journal; otherwise from the tables, once."""
+    """The last requests: of a running crawl from its journal, otherwise from the tables, once."""
     if running:
         recent = seen.once("recent", math.inf, lambda: Recent(web.folder))
         return list(recent.look())
@@ -224,7 +224,7 @@ def state_of(found: Overview) -> str:
 
 
 def fragments(found: Overview) -> dict[str, Html]:
-    """What changes while one looks, by its `data-live`. Each is a text or a piece of HTML."""
+    """The parts of the page that are updated, by their `data-live`. Each is a text or a piece of HTML."""
     states = [(part.name, part.pages) for part in found.states]
     outcomes = sorted(found.outcomes.items(), key=lambda one: -one[1])
     return {
@@ -342,7 +342,7 @@ def _reasons(reasons: Mapping[str, Mapping[str, int]]) -> Html:
 
 QUESTION: Final = Question(
     "",
-    "How the crawl stands.",
+    "The state of the crawl.",
     lambda a: answer_of(a.name, a.web, a.seen),
     lambda a, found: page_of(found),
     kind=Overview,

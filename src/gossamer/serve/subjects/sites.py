@@ -32,19 +32,19 @@ class SiteRow(msgspec.Struct, frozen=True):
     state: str
     """open, slowed, waiting, or quiet: nothing is pending."""
     aside: str | None
-    """Why all of its pages wait, if they do."""
+    """Why all of its pages wait; null: they do not."""
     until: str | None
-    """When that ends."""
+    """When the wait ends."""
     queue: int | None
-    """Pages that are pending; null: unknown."""
+    """Number of pending pages; null: unknown."""
     planned: int | None
-    """How many of them the current plan has."""
+    """Number of its pages in the current plan."""
     next: str | None
-    """Before this time it is not requested again."""
+    """Time of its next request, at the earliest."""
     wait: float | None
     """Seconds between two turns, its factor included."""
     speed: int | None
-    """Bytes a second that its address is expected to give."""
+    """Expected bytes per second of its address."""
     latency: float | None
     """Usual seconds to the first byte."""
     pages: int

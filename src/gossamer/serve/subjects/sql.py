@@ -16,7 +16,7 @@ from gossamer.serve.shell import at, cells, shell, table
 from gossamer.serve.tables import ending
 
 SECONDS: Final = 10.0
-"""What a query may take."""
+"""Maximum number of seconds for a query."""
 
 
 class Table(msgspec.Struct, frozen=True):

@@ -28,7 +28,7 @@ class WatchRow(msgspec.Struct, frozen=True):
     command: str | None
     """Name of the program that it runs."""
     within: float | None
-    """Longest time between two visits that it asks for, in seconds."""
+    """Maximum time between two visits that it orders, in seconds."""
     told: int
     """Events told so far."""
     last: str | None

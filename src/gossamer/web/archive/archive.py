@@ -1,8 +1,9 @@
 """Writes WARC 1.1 records of requests and answers (ISO 28500:2017), one gzip member each.
 
-Invariant: warcio (`content_stream().read()`) and fastwarc (`auto_decode='all'`) read every record to its end, and both
-get the same bytes. Requests are stored as sent, heads and bodies of answers as received, unless that would break the
-invariant; then the old header fields are renamed to `X-Crawler-…`, as other crawlers do:
+Invariant: `both_readers_read_the_same_whatever_is_written`: warcio (`content_stream().read()`) and fastwarc
+(`auto_decode='all'`) read every record to its end, and both get the same bytes. Requests are stored as sent, heads and
+bodies of answers as received, unless that would break the invariant; then the old header fields are renamed to
+`X-Crawler-…`, as other crawlers do:
 
     Transfer-Encoding    libcurl has decoded it: renamed, with a true Content-Length
     Content-Length       renamed when it is not the length of what is stored

@@ -164,7 +164,7 @@ class Fetched:
     status: int = 0
     head: Head = NO_HEAD
     headers: dict[str, str] = field(default_factory=dict)
-    """Those of the head."""
+    """Header fields of the response."""
     body: bytes = b""
     request: bytes = b""
     tls: str = ""

@@ -79,7 +79,7 @@ class Meter(Protocol):
 
     @property
     def passed(self) -> int:
-        """Those of them that libcurl has read."""
+        """Received bytes that libcurl has read."""
 
     def release(self) -> None:
         """The request is over."""

@@ -39,7 +39,7 @@ from gossamer.web.limit.throttle import ThrottledSocket, connected
 PIECES: Final = 64
 """Pieces after which the worker returns to its other work."""
 NOTABLE: Final = 0.25
-"""Of the time of a visit: a last wait that was shorter made no difference."""
+"""Share of the time of a visit: a shorter last wait made no difference."""
 LEAST_SPEED: Final = 100
 """Bytes per second that count as the lowest speed if the settings accept less."""
 _NEVER: Final = 2**31 - 1
@@ -169,7 +169,7 @@ class BandwidthLimit:
         self._settle(throttled)
 
     def _lack(self, fd: int) -> None:
-        """There are no descriptors for a throttled socket: the page goes back, and nothing is read for it."""
+        """Gives the page back, with nothing read, because there are no descriptors for a throttled socket."""
         if (maker := self._makers.pop(fd, None)) is not None and maker.made == fd:
             maker.lacking = True
         connection = socket.socket(fileno=fd)

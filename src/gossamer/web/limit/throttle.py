@@ -95,13 +95,13 @@ class ThrottledSocket:
         self.held = False
         """Whether the server had to wait for us since the last request was sent."""
         self._idle = False
-        """No request is under way. None may begin once something has come: that would be taken for its answer."""
+        """Whether no request is under way. None may begin once bytes have come: they would be taken for its answer."""
         self.counted = 0
         """Bytes that have counted for requests that are over."""
         self._let = read_of(self.far)
         """Bytes that were let in."""
         self._unpaid = self._let
-        """Those of them, and of those that were left unread at the end, that its owner has not paid for."""
+        """Bytes, let in or left unread at the end, that its owner has not paid for."""
         self._much = window // 2
         self._failed = False
         self._down = self._up = b""

@@ -388,7 +388,7 @@ def _target(pattern: str, text: str) -> tuple[str, int]:
     target = endpoint(text)
     if target is None:
         raise UsageError(
-            f"harvester.resolve: {pattern!r} leads to {text!r}, which is no address and port",
+            f"harvester.resolve: {pattern!r} leads to {text!r}, which is not an address with a port",
             "Write it like '*.example' = '127.0.0.1:8080'.",
         )
     return literal(target[0]) or target[0], target[1]
@@ -398,6 +398,8 @@ def _server(text: str) -> str:
     """A name server in the form that c-ares reads, whatever its family."""
     server = endpoint(text)
     if server is None:
-        raise UsageError(f"harvester.resolvers: {text!r} is no address of a name server", "Write it like 192.0.2.53.")
+        raise UsageError(
+            f"harvester.resolvers: {text!r} is not the address of a name server", "Write it like 192.0.2.53."
+        )
     address, port = server
     return f"[{address}]:{port or 53}" if ":" in address else f"{address}:{port or 53}"

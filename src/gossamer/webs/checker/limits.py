@@ -58,7 +58,7 @@ class PolitenessLimits:
     domain_wait: float = 0.0
     quiet: QuietHours | None = None
     key: Key | None = None
-    """Of the operator, if sites that belong to the operator are requested without waits."""
+    """Key of the operator, if the operator's sites are requested without waits."""
 
     @staticmethod
     def of(settings: Settings) -> PolitenessLimits:

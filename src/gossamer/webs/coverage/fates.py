@@ -52,7 +52,7 @@ class Fate:
 
     @property
     def withheld(self) -> bool:
-        """It says noindex, and nothing of it was kept."""
+        """Whether it says noindex, and nothing of it was kept."""
         return self.noindex and not self.stored
 
     @property

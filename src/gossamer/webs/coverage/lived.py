@@ -85,7 +85,7 @@ class Lived:
     happened: int = 0
     """Changes between the first visit of each page and the last visit of all."""
     pending: int = 0
-    """Those after the last visit of their page."""
+    """Changes after the last visit of their page."""
     validators: dict[str, Told] = field(default_factory=dict)
     copies: int = 0
     """Pages that are held, and not known to be gone or moved."""
@@ -105,7 +105,7 @@ class Lived:
     born: int = 0
     """News that came between the first visit of all and the last."""
     found: int = 0
-    """Those that the crawl knows."""
+    """News that the crawl knows."""
 
     @property
     def changes(self) -> int:

@@ -155,7 +155,7 @@ def _more(dice: Dice, pool: Sequence[int], there: int) -> list[int]:
 
 
 def _dealt(dice: Dice, sources: Sequence[int], targets: Sequence[int], number: int) -> list[tuple[int, int]]:
-    """So many links. No site has a second one before the others of its side have one; then the first ones have most."""
+    """`number` links. No site gets a second one before all others of its side have one; then the first have most."""
     few = (POPULAR - 1) / (POPULAR - 2)
     return [
         (

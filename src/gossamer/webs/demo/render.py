@@ -56,7 +56,7 @@ class Edition(NamedTuple):
     """What a version of a page has besides the content that all its versions share; the default: nothing."""
 
     key: tuple[int | str, ...] = ()
-    """Of the dice for its sentences."""
+    """Key of the dice for its sentences."""
     stamp: str = ""
     """A date and a counter."""
     news: tuple[str, ...] = ()

@@ -84,7 +84,7 @@ class Ties:
     linked: bool = False
     """Some other site links to it."""
     linking: bool = False
-    """It links to other sites."""
+    """Whether it links to other sites."""
     mirrored: bool = False
     """Another site repeats it, so its internal links are written as paths."""
     mirror_of: int = -1
@@ -128,7 +128,7 @@ class Moods:
     """What changes with the time at a site (see the module `moods`)."""
 
     moody: bool = False
-    """It answers with errors at times."""
+    """Whether it sometimes answers with errors."""
     changing: bool = False
     """Its robots.txt changes."""
     failing: bool = False

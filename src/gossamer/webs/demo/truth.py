@@ -77,7 +77,7 @@ class Expected:
 
     @property
     def excluded(self) -> bool:
-        """It must never be requested."""
+        """Whether it must never be requested."""
         return not self.outcomes
 
 

@@ -47,7 +47,7 @@ class HostileWeb:
     good: int = 2
     """Number of good pages of each site, without the start page."""
     friendly: bool = False
-    """It has only good pages: for comparison."""
+    """Whether it has only good pages, for comparison."""
     tls: bool = True
     """Whether there are certificates, and so https sites."""
 
