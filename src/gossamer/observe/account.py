@@ -54,7 +54,7 @@ def _until(word: str, span: Waiting, now: float) -> str:
         return "for good" if word.startswith("site: ") else "until: not known"
     if span.last_due <= now:
         return "due now"
-    if span.first_due == span.last_due:
+    if stamp(span.first_due) == stamp(span.last_due):
         return f"until {stamp(span.last_due)}"
     first = "now" if span.first_due <= now else stamp(span.first_due)
     return f"from {first} to {stamp(span.last_due)}"
