@@ -599,3 +599,5 @@ def test_status_says_what_revisits_found() -> None:
         "  re-visits: 1,200; unchanged 90.0% (800 by 304), minor changes 6.0%, major changes 4.0%",
         "  expected freshness: 97.7% of the copies are up to date",
     ]
+    (_, saved) = revisit_lines({"none": 900, "not_modified": 800, "saved_bytes": 12_345_678})
+    assert saved == "  answers 304 saved about 12.3 MB"

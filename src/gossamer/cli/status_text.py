@@ -64,6 +64,8 @@ def revisit_lines(numbers: Mapping[str, float]) -> Iterator[str]:
             f"  re-visits: {again}; unchanged {none / compared:.1%} ({unsent} by 304), minor changes"
             f" {minor / compared:.1%}, major changes {major / compared:.1%}"
         )
+        if saved := numbers.get("saved_bytes"):
+            yield f"  answers 304 saved about {human_size(saved)}"
     if "freshness" in numbers:
         yield f"  expected freshness: {numbers['freshness']:.1%} of the copies are up to date"
 

@@ -212,3 +212,16 @@ def test_the_lifetime_of_an_answer_is_a_hint_until_the_second_visit() -> None:
     assert often > 3 * seldom
     desk[Habits].follow_visits(visits_of([PAGES - 2], 80 * DAY, [Change.NONE]))
     assert page.unchanged[PAGES - 2] == pytest.approx(79 * DAY), "from the second visit on only its changes count"
+
+
+def test_answers_without_bodies_save_what_pages_take_in_full() -> None:
+    desk = desk_of()
+    for pages, outcome, received in (
+        ([0, 1], Outcome.OK, [900, 1_100]),
+        ([2, 3, 4], Outcome.NOT_MODIFIED, [200, 200, 300]),
+    ):
+        assert desk[Habits].statistics()["saved_bytes"] == 0, "nothing is known before both kinds were seen"
+        visits = visits_of(pages, 2 * DAY, [Change.NONE] * len(pages), outcome)
+        visits["received"] = received
+        desk[Habits].follow_visits(visits)
+    assert desk[Habits].statistics()["saved_bytes"] == 3 * 1_000 - 700

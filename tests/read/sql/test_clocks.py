@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from gossamer.base.arrays import F64
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings, dump
+from gossamer.read.explain.site import explain_site
+from gossamer.read.explain.text import lines_of
 from gossamer.read.sql.clocks import CHANCE, clocks, hours_of
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
@@ -66,7 +68,7 @@ def test_nothing_visited_again_keeps_no_hours() -> None:
 
 @pytest.mark.slow
 def test_a_crawl_shows_when_pages_change(tmp_path: Path) -> None:
-    """Visited every six hours for four weeks: a page that changes at noon of working days, and one that never does."""
+    """Visited every six hours for eight weeks: a page that changes at noon of working days, and one that never does."""
     root, still = "http://a.example/", "http://a.example/still"
     world = World(tmp_path, {}, ["manager.continuous=true", "manager.min_period=6h", "manager.new_share=0"])
 
@@ -81,7 +83,7 @@ def test_a_crawl_shows_when_pages_change(tmp_path: Path) -> None:
         return Reply(digest=10 + version, sketch=0x9E3779B97F4A7C15 * (version + 1) % 2**64, links=[still])
 
     world.replies = reply
-    assert world.run([root], seconds=28 * 86_400).ending is not None
+    assert world.run([root], seconds=56 * 86_400).ending is not None
     (tmp_path / SETTINGS).write_text(dump(Settings()))
     database = Database(find(tmp_path, fresh=True), Settings())
     changed = database.run(
@@ -89,4 +91,8 @@ def test_a_crawl_shows_when_pages_change(tmp_path: Path) -> None:
     )
     assert {day for day, _, _ in changed} <= {1, 2, 3, 4, 5}
     assert all(6 <= hour <= 18 for _, hour, _ in changed)
-    clocks(database)
+    (told,) = clocks(database)
+    explained = explain_site(tmp_path, "a.example")
+    assert explained.get("change_hours") == told.as_json(), "explain reads the same visits without SQL"
+    assert f"its pages change {told}" in list(lines_of(explained, world.clock.wall()))
+    assert told.weekdays

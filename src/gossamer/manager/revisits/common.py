@@ -11,6 +11,8 @@ from gossamer.manager.revisits.rates import Prior
 
 PRIOR: Final = slice(0, 128)
 """Shares of the prior; all 0 before anything was learned."""
+SPENT: Final = slice(128, 132)
+"""Re-visits whose pages came in full, and their bytes; those that were answered 304, and their bytes."""
 TOLD, CHANGED = slice(160, 170), slice(170, 180)
 """Observations by tenth of the predicted probability of a change, and how many of these had changed."""
 FOUND: Final = slice(180, 184)
@@ -37,3 +39,9 @@ HINTS_LOGS, HINTS_WEIGHTS = slice(200, 216), slice(216, 232)
 def prior_of(habits: F64, period: float) -> Prior:
     """The prior in force; before anything was learned, pages change once in `period` seconds."""
     return Prior(np.asarray(habits[PRIOR]), float(habits[APART])) if habits[PRIOR].any() else Prior.of(period)
+
+
+def saved_by(habits: F64) -> float:
+    """Bytes that answers 304 saved, if their pages are as long, on average, as those that came in full."""
+    full, full_bytes, unsent, unsent_bytes = np.asarray(habits[SPENT]).tolist()
+    return max(0.0, unsent * full_bytes / full - unsent_bytes) if full else 0.0

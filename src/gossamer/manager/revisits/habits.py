@@ -53,8 +53,10 @@ from gossamer.manager.revisits.common import (
     NOT_MODIFIED,
     OBSERVED,
     PRIOR,
+    SPENT,
     TOLD,
     prior_of,
+    saved_by,
 )
 from gossamer.manager.revisits.heard import Heard
 from gossamer.manager.revisits.lifetimes import COUNT, Lifetimes, class_of
@@ -148,7 +150,9 @@ class Habits(Part):
 
     def _take(self, visits: Visits) -> None:
         self._common[FOUND] += np.bincount(visits["change"], minlength=len(Change))[: len(Change)]
-        self._common[NOT_MODIFIED] += (visits["outcome"] == Outcome.NOT_MODIFIED).sum()
+        unsent, received = visits["outcome"] == Outcome.NOT_MODIFIED, visits["received"].astype(np.float64)
+        self._common[NOT_MODIFIED] += unsent.sum()
+        self._common[SPENT] += (~unsent).sum(), received[~unsent].sum(), unsent.sum(), received[unsent].sum()
         visits = visits[_IS_REVISITED[self._page.outcome[visits["page"]]]]
         pages, first = np.unique(visits["page"].astype(np.int64), return_index=True)
         if len(pages):
@@ -281,6 +285,7 @@ class Habits(Part):
             "re-visits": int(self._common[AGAIN]),
             **{each.name.lower(): int(found[each]) for each in Change if each},
             "not_modified": int(self._common[NOT_MODIFIED]),
+            "saved_bytes": round(saved_by(self._common)),
             "lifetimes_heeded": int((self._lifetimes.used != 0).sum()),
             **self.measured,
         }

@@ -310,6 +310,22 @@ class Queued(TypedDict):
     depth: int
 
 
+class ChangeHours(TypedDict):
+    """When the pages of a site change (`read.sql.clocks.Hours`)."""
+
+    first: int
+    """Hour of the day at which the window begins, UTC."""
+    length: int
+    weekdays: bool
+    """From Monday to Friday alone."""
+    share: float
+    """Of the changes, that lie in the window."""
+    visits: int
+    changes: int
+    words: str
+    """All of it as a phrase."""
+
+
 class NameAnswer(TypedDict, total=False):
     """What is known about any name of a site."""
 
@@ -334,6 +350,8 @@ class SiteAnswer(NameAnswer, total=False):
     addresses: list[NameAddress]
     sitemaps: dict[str, Visit]
     probes: dict[str, Visit]
+    change_hours: ChangeHours | None
+    """When its pages change; None if it keeps no hours, as far as is known."""
     standing: SiteState | None
     planned: int
     queue: list[Queued]

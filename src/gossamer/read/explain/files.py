@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from gossamer.base import disk
-from gossamer.base.arrays import Array
+from gossamer.base.arrays import F64, Array
 from gossamer.base.errors import StorageError
 from gossamer.base.model import NONE, LinkKind, Reason, State
 from gossamer.base.view import viewed
@@ -124,6 +124,12 @@ class Files:
         """A column of whole numbers; NONE where it is null."""
         (column,) = self.read(path, (name,))
         return _joined([_integers(chunk) for chunk in column.chunks])
+
+    def times(self, path: Path, name: str) -> F64:
+        """A column of times without nulls, as wall times in seconds."""
+        (column,) = self.read(path, (name,))
+        parts = [np.frombuffer(c.buffers()[1] or b"", np.int64)[c.offset : c.offset + len(c)] for c in column.chunks]
+        return _joined(parts) / 1e6
 
     def words(self, path: Path, name: str) -> tuple[Array, list[str]]:
         """A column of words: a code for each row, and the list of words that the codes number."""

@@ -12,8 +12,9 @@ from gossamer.collection.forgetting import tombstones
 from gossamer.collection.layout import shard_folder
 from gossamer.collection.runs import stored_settings
 from gossamer.observe.status import site_standing
-from gossamer.read.explain.answers import SiteAnswer, SiteState
+from gossamer.read.explain.answers import ChangeHours, SiteAnswer, SiteState
 from gossamer.read.explain.collection import Opened, opened, steadily
+from gossamer.read.explain.hours import change_hours
 from gossamer.read.explain.visits import addresses_of, outcomes_of, probes_of, robots_of, sitemaps_of
 
 _SITE: Final = re.compile(r"(\[[0-9a-fA-F:.]+\]|[^/?#@:\s]+)(:[0-9]+)?")
@@ -62,6 +63,8 @@ def _known(collection: Opened, site: int) -> SiteAnswer:
     answer["addresses"] = addresses_of(files, site)
     answer["sitemaps"] = sitemaps_of(files, site)
     answer["probes"] = probes_of(files, site)
+    hours = change_hours(files, site)
+    answer["change_hours"] = None if hours is None else cast(ChangeHours, hours.as_json())
     if live is not None:
         answer |= cast(
             SiteAnswer, {name: live.get(name) for name in ("standing", "planned", "queue", "next_turn", "quiet_until")}

@@ -256,6 +256,8 @@ def _site_lines(answer: SiteAnswer, now: float) -> Iterator[str]:
     yield f"visits: {thousands(sum(answer['visits'].values()))}, {human_size(answer['bytes'])} received"
     for word, count in answer["visits"].items():
         yield f"  {thousands(count):>10}  {word:<20} {Outcome[word.upper()].sentence}"
+    if hours := answer["change_hours"]:
+        yield f"its pages change {hours['words']}"
     if answer.get("queue"):
         yield f"planned: {plural(answer['planned'], 'page')}, beginning with"
         yield from (f"  {entry['url']}" for entry in answer["queue"])

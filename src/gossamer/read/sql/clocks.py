@@ -77,6 +77,9 @@ class Hours(NamedTuple):
         window = f"{self.first:02d}:00 to {(self.first + self.length) % 24:02d}:00 UTC"
         return f"{_DAYS[self.weekdays]}, {window}: {self.share:.0%} of {self.changes:,} changes"
 
+    def as_json(self) -> dict[str, Any]:
+        return {name: value for name, value in self._asdict().items() if name != "site"} | {"words": str(self)}
+
 
 def _windows() -> tuple[list[tuple[int, int, bool]], Bools]:
     """All windows, and which hours of the week each has."""
@@ -86,12 +89,13 @@ def _windows() -> tuple[list[tuple[int, int, bool]], Bools]:
     return kinds, np.array(rows)
 
 
-def hours_of(rows: F64) -> list[Hours]:
+def hours_of(rows: F64, of_sites: int = 0) -> list[Hours]:
     """The sites that keep hours. `rows`: site, page, hour of the week, visits, how many of these found a change, and
-    whether they came within `SHORT` hours."""
+    whether they came within `SHORT` hours. `of_sites`: how many sites there are, if not all of them are in the rows."""
     if not len(rows):
         return []
     sites = np.unique(rows[:, 0])
+    tests = max(of_sites, len(sites))
     kinds, inside = _windows()
     found = []
     for site in sites.tolist():
@@ -100,7 +104,7 @@ def hours_of(rows: F64) -> list[Hours]:
         best = max((each for each in tried if each is not None), key=lambda each: each.z, default=None)
         if best is None or best.share < MOSTLY:
             continue
-        if erfc(best.z / sqrt(2)) / 2 * len(kinds) * len(sites) < CHANCE:
+        if erfc(best.z / sqrt(2)) / 2 * len(kinds) * tests < CHANCE:
             found.append(Hours(int(site), *kinds[best.window], best.share, best.visits, best.changes))
     return found
 
