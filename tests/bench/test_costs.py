@@ -40,6 +40,10 @@ ONCE: Final = (
     Mixture(PAGE, Piece('<svg><a href="x#">'), Piece("<g></g>"), ARRANGED[0]),
     Mixture(replace(PAGE, size=200_000), Piece("<p a#=1 ~=2"), Piece(' "'), ARRANGED[1]),
     Mixture(PAGE, Piece("<noscript>~", "</noscript>"), Piece("<dd><dt>", "</dd>"), ARRANGED[1]),
+    Mixture(replace(PAGE, size=1_600_000), Piece('<link rel=canonical href="~">'), Piece("x"), ARRANGED[3], "../"),
+    Mixture(
+        replace(PAGE, size=16_000, notable=0.1, beginnings=("captcha<p>",)), Piece("<b #>"), Piece("<p>x"), ARRANGED[0]
+    ),
     Mixture(TYPES, Piece("<!DOCTYPE x []"), Piece("<url>"), ARRANGED[0]),
     Mixture(TYPES, Piece("<!DOCTYPE x []"), Piece("<!DOCTYPE [ ]"), ARRANGED[1]),
 )

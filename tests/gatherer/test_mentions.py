@@ -38,6 +38,13 @@ def test_canonical_addresses_are_kept_as_the_page_writes_them() -> None:
     ]
 
 
+def test_addresses_of_any_length_are_not_joined() -> None:
+    for times, url in ((5, "https://example.org/x"), (6_000, "")):
+        raw = "../" * times + "x"
+        found = page(f"<link rel=canonical href='{raw}'><link rel=alternate hreflang=en href='{raw}'>").mentions
+        assert [(each.kind, each.url) for each in found[1:]] == [("canonical", url), ("hreflang", url)]
+
+
 def test_parts_by_http_of_a_page_by_https_are_mentioned_whatever_they_are() -> None:
     html = (
         "<img src='http://example.org/a.png'><img src='https://example.org/b.png'><img src='/c.png'>"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 from urllib.parse import unquote_to_bytes
 
@@ -721,3 +722,35 @@ def test_rejected_agrees_with_rejects(accept: list[str], reject: list[str], urls
 )
 def test_the_registrable_domain_follows_the_public_suffix_list(name: str, expected: str) -> None:
     assert registrable(name) == expected
+
+
+def test_names_that_no_name_server_has_stay_and_are_not_remembered() -> None:
+    """A page may have 4,000 `www.` in a name, and as many names as it likes."""
+    scope = Scope(("example.org",))
+    join = scope.joiner("http://example.org/")
+    names, of_scope, of_canonical = (
+        importlib.import_module(f"gossamer.urls.{n}") for n in ("names", "scope", "canonical")
+    )
+    caches = names._registrable, names._without_www, of_scope._accepts
+    before = [cache.cache_info().currsize for cache in caches]
+    roots = [dict(scope._admitted), {www: dict(of) for www, of in of_canonical._roots.items()}]
+    for n in range(5):
+        host = f"{'www.' * 4_000}n{n}.example"
+        assert join(f"http://{host}/x") == f"http://{host}/x" == scope.canonical(f"http://{host}/x")
+        assert (registrable(host), without_www(host)) == (host, host)
+        assert not scope.admits(f"http://{host}/x")
+        assert scope.accepts(f"{host}.example.org")
+    assert [cache.cache_info().currsize for cache in caches] == before
+    assert roots == [dict(scope._admitted), {www: dict(of) for www, of in of_canonical._roots.items()}]
+    longest = f"www.{'a.' * 124}b"
+    assert len(longest) == names.LONGEST_HOST - 1
+    assert without_www(longest) == longest[4:]
+
+
+def test_a_reference_may_go_up_as_far_as_it_likes() -> None:
+    raw = "../" * 100_000 + "x/y"
+    assert (
+        Joiner("http://example.org/a/b/c")(raw)
+        == canonical(raw, "http://example.org/a/b/c")
+        == "http://example.org/x/y"
+    )

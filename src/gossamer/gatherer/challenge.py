@@ -21,6 +21,7 @@ from typing import Final, NamedTuple
 from selectolax.lexbor import LexborHTMLParser
 
 from gossamer.base.model import Outcome
+from gossamer.gatherer.markup.limits import bounded
 
 SMALL: Final = 16 * 1024
 """Bytes. Larger bodies are not checked."""
@@ -78,7 +79,7 @@ def challenged(status: int, headers: Mapping[str, str], body: bytes) -> Asks | N
     marks = [mark for mark in (_SERVICES if status == 200 else _SERVICES + _SCRIPTS) if mark in body]
     if not marks and not any(word in body for word in _WORDS):
         return None
-    return _by_content(LexborHTMLParser(body.decode(errors="replace")), marks, status)
+    return _by_content(LexborHTMLParser(bounded(body.decode(errors="replace"))[0]), marks, status)
 
 
 def _by_content(tree: LexborHTMLParser, marks: list[bytes], status: int) -> Asks | None:

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 MOST: Final = 1_000
 """Mentions of a page."""
 _LONGEST_URL: Final = 2_048
+_LONGEST_REFERENCE: Final = 16_384
 _LONGEST_TEXT: Final = 300
 _WWW: Final = int(LinkFlag.WWW)
 _H1, _CANONICAL, _HREFLANG, _EXTERNAL, _PART = (kind.name.lower() for kind in Mentioned)
@@ -57,9 +58,9 @@ def mentions(
     """The mentions of a page. `beside`: what its header fields have; `outside`: its links to hosts out of scope."""
     made = [Mention(_H1, found.heading, "", found.headings)]
     for raw in (*found.canonicals[:MOST], *beside.canonicals[:MOST]):
-        made.append(Mention(_CANONICAL, _plain(raw), _short(join(raw))))
+        made.append(Mention(_CANONICAL, _plain(raw), _joined(raw, join)))
     for raw, language in (*found.versions[:MOST], *beside.versions[:MOST]):
-        made.append(Mention(_HREFLANG, _plain(language).lower(), _short(join(raw))))
+        made.append(Mention(_HREFLANG, _plain(language).lower(), _joined(raw, join)))
     new, kind_of = tuple.__new__, _KIND_OF.get  # `Mention(...)` takes twice as long
     for url, link in outside:
         kind = kind_of(link[0])
@@ -88,7 +89,8 @@ def withheld(seen: bytes) -> bytes:
     return counts + lines([each if each.kind in (_CANONICAL, _HREFLANG) else each._replace(text="") for each in made])
 
 
-def _short(url: str | None) -> str:
+def _joined(raw: str, join: Callable[[str], str | None]) -> str:
+    url = join(raw) if len(raw) < _LONGEST_REFERENCE else None
     return url if url and len(url) < _LONGEST_URL else ""
 
 

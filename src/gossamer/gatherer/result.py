@@ -26,6 +26,8 @@ from gossamer.web.message import LINK, Type, frame, pack_link, pack_visit
 _LONGEST_TEXT: Final = 300
 """Maximum bytes of a header field that is sent to the desk."""
 _ORIGINS: Final = 1 << 16
+_LONGEST_ROOT: Final = 300
+"""Characters of a root that is remembered."""
 _NO_PAYLOAD: Final = bytes(20)
 _CUT, _STORED, _REUSED = int(VisitFlag.CUT), int(VisitFlag.STORED), int(VisitFlag.REUSED)
 _REPEATED, _TEXT = int(VisitFlag.REPEATED), int(VisitFlag.TEXT)
@@ -158,9 +160,11 @@ def encode_links(links: list[Link], seed: int, known: dict[str, int]) -> bytes:
             root = url[: url.index("/", 8) + 1]
             cached = known.get(root)  # another thread may clear the cache at any time
             if cached is None:
-                if len(known) >= _ORIGINS:
-                    known.clear()
-                cached = known[root] = fingerprint(origin(root), seed)
+                cached = fingerprint(origin(root), seed)
+                if len(root) <= _LONGEST_ROOT:
+                    if len(known) >= _ORIGINS:
+                        known.clear()
+                    known[root] = cached
             number = cached
         origins.append(number)
     urls, anchors = [url.encode() for url in targets], "".join(texts).encode(errors="replace")

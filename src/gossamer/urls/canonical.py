@@ -36,7 +36,7 @@ from typing import Final
 from ada_url import join_url, normalize_url
 
 from gossamer.urls.escapes import uniform
-from gossamer.urls.names import bare
+from gossamer.urls.names import LONGEST_HOST, bare
 from gossamer.urls.queries import encoded
 from gossamer.urls.sessions import sessions
 
@@ -122,8 +122,10 @@ class Joiner:
         elif not start:
             return self._by_the_standard(url)
         elif first == ".":
-            while rest[:3] == "../":
-                start, rest = self._parent(start), rest[3:]
+            at = 0
+            while url.startswith("../", at):
+                start, at = self._parent(start), at + 3
+            rest = url[at:]
         elif url[:4] == "http":
             slash = url.find("/", 8)
             start, rest = self._roots.get(url[:slash], ""), url[slash:]
@@ -149,7 +151,7 @@ class Joiner:
         if _OTHER_SCHEME(url):
             return None
         href = canonical(url, self._base, self._session_ids, self._www, self._form, self._charset)
-        if href is not None and (written := _ROOT(url)):
+        if href is not None and (written := _ROOT(url)) and len(written[0]) <= _LONGEST_ROOT:
             if len(self._roots) >= _MOST_ROOTS:
                 self._roots.clear()
             self._roots[written[0]] = href[: href.index("/", 8)]
@@ -163,6 +165,7 @@ _ROOT: Final = re.compile(r"https?://[a-zA-Z0-9.-]+(?::[0-9]+)?(?=/)").match
 _roots: Final[Mapping[bool, dict[str, str]]] = {False: {}, True: {}}
 """Roots as written, mapped to their canonical form: with `www.` kept (False) or removed (True)."""
 _MOST_ROOTS: Final = 10_000
+_LONGEST_ROOT: Final = len("https://:65535") + LONGEST_HOST
 
 
 def _without_user(href: str) -> str:

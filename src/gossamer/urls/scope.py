@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from gossamer.urls.canonical import Joiner, canonical
 from gossamer.urls.classify import Classes, UrlClass
-from gossamer.urls.names import is_address, without_www
+from gossamer.urls.names import LONGEST_HOST, is_address, without_www
 from gossamer.urls.parts import host, port_text
 from gossamer.urls.patterns import Found, Rewrites, found_among, found_in, repeating, repeating_among
 from gossamer.urls.queries import UTF_8
@@ -38,6 +38,7 @@ def classify(url: str) -> UrlClass:
 
 
 _MOST_ROOTS: Final = 1 << 16
+_LONGEST_ROOT: Final = len("https://:65535/") + LONGEST_HOST
 Join = Callable[[str], str | None]
 """Gives the canonical form of a reference; None if there is none."""
 
@@ -137,7 +138,8 @@ class Scope:
 
     def accepts(self, host: str) -> bool:
         """Whether the domains accept a host, given as in a canonical URL."""
-        return _accepts(self.domains, self.www, host)
+        accepts = _accepts if len(host) <= LONGEST_HOST else _accepts.__wrapped__
+        return accepts(self.domains, self.www, host)
 
     def accepts_port(self, url: str) -> bool:
         """Whether the port of a canonical URL is accepted. Port 0 never is: no server can listen on it."""
@@ -162,9 +164,11 @@ class Scope:
         root = url[: url.index("/", 8) + 1]
         known = self._admitted.get(root)
         if known is None:
-            if len(self._admitted) >= _MOST_ROOTS:
-                self._admitted.clear()
-            known = self._admitted[root] = self.accepts(host(root)) and self.accepts_port(root)
+            known = self.accepts(host(root)) and self.accepts_port(root)
+            if len(root) <= _LONGEST_ROOT:
+                if len(self._admitted) >= _MOST_ROOTS:
+                    self._admitted.clear()
+                self._admitted[root] = known
         return known
 
 

@@ -76,6 +76,28 @@ def _long_base() -> bytes:
 
 
 @cache
+def _long_canonical() -> bytes:
+    """Each step up, taken alone, copies the rest: two minutes."""
+    return _squeezed(
+        page("a canonical address of 4 MB", "/before", head=f'<link rel=canonical href="{"../" * DEEP}x">')
+    )
+
+
+@cache
+def _long_names() -> bytes:
+    """Each `www.`, taken away alone, takes the whole name apart: 40 seconds."""
+    links = "".join(f'<a href="http://{"www." * (LONG // 80)}n{n}.beyond.test/">{n}</a> ' for n in range(200))
+    return _squeezed(page("names of 15 KB", "/before") + links.encode())
+
+
+@cache
+def _challenging() -> bytes:
+    """Small enough to be looked at as a challenge, before anything else: 700 MB."""
+    body = b"<p>Not a captcha.</p><a href=/before>before</a><p>" + _open(1_000).encode()
+    return answer(body + b"<p>x" * ((16_000 - len(body)) // 4))
+
+
+@cache
 def _long_attributes() -> bytes:
     """Every paragraph gets a copy of the attribute: nine gigabytes."""
     markup = f"<p><b title='{'x' * LONG}'>{'<p>x' * (LONG // 10)}"
@@ -204,6 +226,10 @@ PAGES: Final = (
         says(_many_attributes)),
     Behaviour("long-base", "A base element of 300 KB before five thousand relative links.",
         {"/page": _OK, "/before": _OK}, _costly(_long_base), starts=("/page",)),
+    Behaviour("long-canonical", "A canonical address of 4 MB that goes up a million folders.",
+        {"/page": _OK, "/before": _OK}, _costly(_long_canonical), starts=("/page",)),
+    Behaviour("long-names", "Links to two hundred names of 15 KB that begin with thousands of `www.`.",
+        {"/page": _OK, "/before": _OK}, _costly(_long_names), starts=("/page",)),
     _linking("open-quote", "Attributes without a closing quote.",
         page("quotes that stay open")
         + b'<a href="/before">before</a><a href="/never>never</a><p title=\'x>' + b"y" * 500, "A.4.1", "/before"),
@@ -254,6 +280,8 @@ PAGES: Final = (
         f"{_open(900)}{'<div>' * 50}{'</b>' * (SIZE // 6)}"),
     _bomb("formatting-deep", "A few formatting elements that end below hundreds of blocks",
         f"{_open(30)}{'<div>' * 900}{'</b>' * (SIZE // 5)}"),
+    Behaviour("bomb-challenge", "Formatting elements that stay open, in 16 KB that may be a challenge.",
+        {"/page": _OK, "/before": _OK}, _costly(_challenging), "A.4.1", starts=("/page",)),
     Behaviour("bomb-formatting-long", "A formatting element with an attribute of 300 KB, reopened in every paragraph.",
         {"/page": _OK, "/before": _OK}, _costly(_long_attributes), "A.4.1", starts=("/page",)),
 )
