@@ -31,8 +31,9 @@ from typing import Final, NamedTuple
 
 from bench.bounds import Figure, judge
 from gossamer.base.model import Ask, Assignment
-from gossamer.config.settings import HarvesterSettings, SeederSettings, Settings
+from gossamer.config.settings import ExtractRule, HarvesterSettings, PluginSettings, SeederSettings, Settings
 from gossamer.gatherer.reader import Reader
+from gossamer.plugins.kinds import BUILT_IN
 from gossamer.web.fetch.fetch import Fetched
 from gossamer.web.fetch.response import read_head
 
@@ -46,7 +47,7 @@ HOLE: Final = "~"
 NUMBER: Final = "#"
 """Replaced by the number of the repetition, so that no two pieces are the same."""
 ARRANGED: Final = ("one after the other", "alternating", "nested", "one long, many short")
-_VALUES: Final = ("x", "a/", "../", "%41", "&amp;", " ", "é", "?a=1&")
+_VALUES: Final = ("x", "www.", "a/", "../", "%41", "&amp;", " ", "é", "?a=1&")
 _ATTEMPTS: Final = 4
 _MARK: Final = struct.Struct("<dd")
 
@@ -81,6 +82,8 @@ class Kind:
     pieces: tuple[Piece, ...]
     notable: float
     """Seconds of CPU time at `size`: a mixture that takes no longer is cheap however it grows."""
+    extracting: bool = False
+    """Whether the settings have rules of extraction, and all processors that are built in."""
 
 
 PAGE: Final = Kind(
@@ -110,6 +113,10 @@ PAGE: Final = Kind(
 <area href="/~#" alt="~">
 <base href="/~">
 <link rel="canonical ~" href="/~#">
+<link rel=canonical href="~#">
+<link rel=alternate hreflang=en href="~#">
+<a href="http://~#.example/">x</a>
+<a href="http://www.www.www.www.www.www.www.www.www.www.www.www.www.www.www.www.www.www.www.www.#.example/">x</a>
 <link rel="alternate" hreflang=~ href="~#">
 <meta name=robots content="noindex, ~">
 <meta name=robots content="unavailable_after: 1 ~">
@@ -314,7 +321,66 @@ x~
 """),
     1.5,
 )
-KINDS: Final = {kind.name: kind for kind in (PAGE, ROBOTS, SITEMAP)}
+EXTRACTED: Final = Kind(
+    "extracted",
+    Ask.PAGE,
+    "text/html",
+    PAGE.beginnings,
+    "</body></html>",
+    400_000,
+    4_000_000,
+    _pieces(r"""
+<div itemscope>¦</div>
+<div itemscope itemprop="a b">¦</div>
+<div itemscope itemprop="~ #">¦</div>
+<div itemscope itemref="i#">¦</div>
+<div itemscope itemref="i0 i1 i2 i3 i4 i5 i6 i7 i8 i9 ~">
+<div itemscope itemtype="~" itemid="~">¦</div>
+<div id=i#>¦</div>
+<p id=i# itemprop=name>¦</p>
+<p id=i1 itemprop="a b c ~">words of it
+<p itemprop=x>¦</p>
+<p title="~">words
+<a itemprop=url href="~#">¦</a>
+<meta itemprop=x content="~">
+<time itemprop=t datetime="~">
+<script type="application/ld+json">~¦</script>
+<script type="application/ld+json">{"@id":"~","name":"#"}</script>
+<script type="application/ld+json">{"@type":["~"],"@graph":[{"@id":"#"},{"url":"~"}]}</script>
+<script type="application/ld+json">[¦]</script>
+<script type="application/ld+json">{"a":"\ud800¦"}</script>
+[{"@graph":
+{"@type":"#"},
+<meta property="og:image" content="~#">
+<meta property="og:title" content="~">
+<meta name="twitter:~" content=x>
+<base href="/~">
+<div class=row>¦</div>
+<div class=row><p class=price>¦</p></div>
+<p class=price>~ 1,234.5
+<p class=price>1.~
+<tr><td>x<td>
+<td>~
+<li class=row><a href="~#">x</a>
+<span title="~">¦</span>
+word~
+&amp;
+"""),
+    0.3,
+    extracting=True,
+)
+RULES: Final = (
+    ExtractRule("rows", "price", css=".price", type="float", each=".row"),
+    ExtractRule("rows", "all", css="*", many=True, each=".row"),
+    ExtractRule("rows", "links", css="a", attribute="href", type="url", many=True, each=".row"),
+    ExtractRule("cells", "second", css="td:nth-child(2)", type="int"),
+    ExtractRule("cells", "after", css="p ~ p", many=True),
+    ExtractRule("cells", "inside", css="div div div p", type="bool", many=True),
+    ExtractRule("cells", "title", attribute="title", css="[title]", type="date", many=True),
+    ExtractRule("texts", "texts", css="*", many=True),
+)
+"""Rules whose selectors cost most: inside one another, and beside one another."""
+KINDS: Final = {kind.name: kind for kind in (PAGE, ROBOTS, SITEMAP, EXTRACTED)}
 KNOWN: Final[tuple[str, ...]] = ()
 """Beginnings of pieces whose cost is known to multiply; mixtures with them are left out. To be empty."""
 
@@ -433,10 +499,11 @@ def _values(first: Piece, second: Piece) -> Sequence[str]:
 
 
 @cache
-def reader() -> Reader:
-    """A worker's reader, with the usual settings."""
+def reader(extracting: bool = False) -> Reader:
+    """A worker's reader, with the usual settings, or also with all kinds of extraction."""
     seeder = SeederSettings(domains=("example.org", "example"))
-    return Reader(Settings(seeder=seeder, harvester=HarvesterSettings(contact="a@example.org")), 7)
+    plugins = PluginSettings(process=BUILT_IN, extract=RULES) if extracting else PluginSettings()
+    return Reader(Settings(seeder=seeder, harvester=HarvesterSettings(contact="a@example.org"), plugins=plugins), 7)
 
 
 def read(kind: Kind, body: bytes, encoding: str = "") -> int:
@@ -446,7 +513,7 @@ def read(kind: Kind, body: bytes, encoding: str = "") -> int:
     lines = [f"{name}: {value}\r\n".encode() for name, value in headers.items()]
     now, head = time.monotonic(), read_head([b"HTTP/1.1 200 OK\r\n", *lines, b"\r\n"])
     fetched = Fetched(asked, None, "", now, now, status=200, head=head, headers=head.headers, body=body)
-    return len(reader().result(fetched))
+    return len(reader(kind.extracting).result(fetched))
 
 
 def cost(kind: Kind, body: bytes, times: int = 2) -> float:
@@ -499,7 +566,7 @@ def taken(mixture: Mixture, packed: bool) -> tuple[float, float]:
     """CPU seconds and peak megabytes of a process that reads the mixture at the limit of its kind."""
     kind = mixture.kind
     body = _made_elsewhere(mixture, packed)
-    reader()
+    reader(kind.extracting)
     ours, theirs = os.pipe()
     child = os.fork()
     if child == 0:

@@ -10,6 +10,7 @@ from fuzz.targets.asked import AskedTarget
 from fuzz.targets.chunked import ChunkedTarget
 from fuzz.targets.damaged import DamagedTarget
 from fuzz.targets.decode import DecodeTarget
+from fuzz.targets.extract import ExtractTarget
 from fuzz.targets.groups import GroupsTarget
 from fuzz.targets.html import HtmlTarget
 from fuzz.targets.join import JoinTarget
@@ -37,5 +38,6 @@ TARGETS: Final[dict[str, type[Target]]] = {
         SqlTarget,
         DamagedTarget,
         AskedTarget,
+        ExtractTarget,
     )
 }

@@ -16,6 +16,8 @@ from gossamer.urls import canonical
 
 _BY_PYTHON: Final = 1 << 13
 """Maximum bytes of a file that plain Python matches too."""
+_LONGEST: Final = 1 << 14
+"""Bytes of the path: no longer reference is joined."""
 
 
 class RobotsTarget(Target):
@@ -66,6 +68,7 @@ class RobotsTarget(Target):
 
     def check(self, data: bytes) -> None:
         raw, _, file = data.partition(b"\n")
+        raw = raw[:_LONGEST]
         url = canonical("http://example.org/" + raw.decode(errors="replace").lstrip("/")) or "http://example.org/"
         rules = Rules.parse(file, "gossamer/1.0")
         assert rules.delay is None or 0.0 <= rules.delay < float("inf")

@@ -27,7 +27,7 @@ _EMPHASIS = int(LinkFlag.HEADING | LinkFlag.BOLD)
 _PAGE, _DYNAMIC, _DOCUMENT = UrlClass.PAGE, UrlClass.DYNAMIC, UrlClass.DOCUMENT
 _OUT_OF_SCOPE, _TOO_LONG = int(Counted.OUT_OF_SCOPE), int(Counted.TOO_LONG)
 _REJECTED, _TRAP, _NOT_HTTP = int(Counted.REJECTED), int(Counted.TRAP), int(Counted.NOT_HTTP)
-_LONGEST: Final = 16_384
+LONGEST: Final = 16_384
 """Maximum characters of a reference."""
 _NEEDS_NO_PATH: Final = re.compile(
     r"[\0- ]*+(?:[/\\]|https?:[/\\]{2}|(?!https?:)[a-z][a-z0-9+.-]*+:)", re.IGNORECASE | re.ASCII
@@ -133,16 +133,34 @@ def based(raw: str, url: str, references: Kinds, scope: Scope, seen: Seen) -> tu
     15 KB, compressed, made 5 GB of URLs that way. What is relative to its path leads to URLs that are too long, and is
     counted as such; what needs only its host is resolved. (Without the base, links would lead where nobody meant.)
     """
-    base = canonical(raw[:_LONGEST], url)
-    if base is None:
-        return url, references
-    if len(base) <= scope.url_length and len(raw) <= _LONGEST:
-        return base, references
-    root = base[: base.index("/", 8) + 1]
+    root, whole = _base(raw, url, scope)
+    if whole:
+        return root, references
     kept = {raw: found for raw, found in references.items() if _NEEDS_NO_PATH(raw)}
     for _ in range(len(references) - len(kept)):
         seen.add(_TOO_LONG, root)
     return root, kept
+
+
+def _base(raw: str, url: str, scope: Scope) -> tuple[str, bool]:
+    """The base; False: only its root, as the base is longer than a URL may be."""
+    base = canonical(raw[:LONGEST], url)
+    if base is None:
+        return url, True
+    if len(base) <= scope.url_length and len(raw) <= LONGEST:
+        return base, True
+    return base[: base.index("/", 8) + 1], False
+
+
+def joining(raw: str, url: str, scope: Scope, charset: str, proven: int) -> Join:
+    """What joins the references of a page whose base element says `raw` ("": it has none), within the same bounds."""
+    base, whole = _base(raw, url, scope) if raw else (url, True)
+    join = scope.proving(scope.joiner(base, charset), url, proven)
+
+    def joined(reference: str) -> str | None:
+        return join(reference) if len(reference) <= LONGEST and (whole or _NEEDS_NO_PATH(reference)) else None
+
+    return joined
 
 
 def resolved(references: Mapping[str, Found], join: Join, seen: Seen, before: Kinds | None = None) -> Kinds:
@@ -151,7 +169,7 @@ def resolved(references: Mapping[str, Found], join: Join, seen: Seen, before: Ki
     targets: Kinds = {} if before is None else before
     known_as = targets.get
     for raw, found in references.items():
-        url = join(raw) if len(raw) <= _LONGEST else None
+        url = join(raw) if len(raw) <= LONGEST else None
         if url is None:
             seen.add_other(raw)
             continue

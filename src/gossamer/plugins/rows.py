@@ -168,7 +168,7 @@ def value(kind: str, text: str, join: Join) -> Any:
 
 def _text(raw: Any, join: Join) -> str:
     if isinstance(raw, str):
-        return raw
+        return raw if raw.isascii() else raw.encode(errors="replace").decode()  # half a character fits no column
     if isinstance(raw, bytes):
         return raw.decode(errors="replace")
     raise ValueError(f"{_short(raw)} is not a text")

@@ -18,12 +18,14 @@ from gossamer.config.settings import ExtractRule, PluginSettings
 from gossamer.gatherer.extract.page import Extracted
 from gossamer.gatherer.extract.rules import Rules
 from gossamer.gatherer.extract.structured import JSON_LD, MICRODATA, OPENGRAPH, json_ld, microdata, opengraph
-from gossamer.plugins.rows import Rows, Table, fault
+from gossamer.plugins.rows import MOST_BYTES, Rows, Table, fault
 from gossamer.plugins.schema import tables_of_rules
 
 Source = Callable[[Extracted], Iterator[Mapping[str, Any] | Sequence[Any] | ValueError]]
 """Yields rows; a ValueError is what was wrong with a part of the page."""
 
+MOST_FAULTS: Final = 20
+"""Faults of a table that a page may give."""
 SOURCES: Final[Mapping[str, tuple[Table, Source]]] = {
     "json-ld": (JSON_LD, lambda page: json_ld(page.tree, page.markup, page.join)),
     "opengraph": (OPENGRAPH, lambda page: opengraph(page.tree, page.markup)),
@@ -73,18 +75,33 @@ def check_selectors(rules: Sequence[ExtractRule]) -> None:
 
 
 def _bodies(rows: Rows, source: Source, page: Extracted) -> Iterator[bytes]:
-    """The JSON of the rows, then of each fault."""
-    good, faults = list[list[Any]](), dict[str, None]()
+    """The JSON of the rows that fit, then of each fault."""
+    good, size, faults = list[bytes](), 0, dict[str, None]()
     try:
         for found in source(page):
-            if isinstance(found, ValueError):
-                faults[str(found)] = None
-            else:
-                good.append(rows.row(found, page.join) if isinstance(found, Mapping) else list(found))
-        body = rows.encoded(good)
+            try:
+                raw = _row(rows, found, page)
+            except ValueError as error:
+                faults[str(error)] = None
+                if len(faults) == MOST_FAULTS:
+                    break
+                continue
+            if size + len(raw) > MOST_BYTES:
+                more = f"the rows of a page have more than {MOST_BYTES} bytes; the first {len(good)} were taken"
+                faults[more] = None
+                break
+            good.append(raw)
+            size += len(raw) + 1
     except Exception as error:  # a page that nobody thought of
-        body, faults[f"{type(error).__name__}: {error}"] = b"", None
-    if body:
-        yield body
+        faults[f"{type(error).__name__}: {error}"] = None
+    if good:
+        yield b"[%s]" % b",".join(good)
     for each in faults:
         yield fault(each)
+
+
+def _row(rows: Rows, found: Mapping[str, Any] | Sequence[Any] | ValueError, page: Extracted) -> bytes:
+    """The JSON of a row; what is wrong with it, or was found to be wrong, is raised."""
+    if isinstance(found, ValueError):
+        raise found
+    return rows.encoded([rows.row(found, page.join) if isinstance(found, Mapping) else found])[1:-1]

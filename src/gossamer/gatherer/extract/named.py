@@ -26,8 +26,6 @@ def extractor(settings: PluginSettings, scope: Scope) -> ExtractOf | None:
     own = Extractor(settings)
 
     def of(url: str, proven: int) -> Extract:
-        return lambda tree, markup, charset: own(
-            extracted(url, tree, markup, lambda base: scope.proving(scope.joiner(base, charset), url, proven))
-        )
+        return lambda tree, markup, charset: own(extracted(url, tree, markup, charset, scope, proven))
 
     return of

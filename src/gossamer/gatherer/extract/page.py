@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import NamedTuple
 
 from selectolax.lexbor import LexborHTMLParser
 
+from gossamer.gatherer.links import joining
 from gossamer.plugins.rows import Join
+from gossamer.urls import Scope
 
 
 class Extracted(NamedTuple):
@@ -19,9 +20,8 @@ class Extracted(NamedTuple):
     join: Join
 
 
-def extracted(url: str, tree: LexborHTMLParser, markup: bytes, joiner: Callable[[str], Join]) -> Extracted:
-    """The page. `joiner` gives what joins the references of a page with this base."""
-    join = joiner(url)
-    if b"<base" in markup.lower() and (node := tree.css_first("base[href]")) is not None:
-        join = joiner(join(node.attributes.get("href") or "") or url)
-    return Extracted(url, tree, markup, join)
+def extracted(url: str, tree: LexborHTMLParser, markup: bytes, charset: str, scope: Scope, proven: int) -> Extracted:
+    """The page. `proven`: session parameters of its site (`Scope.proving`)."""
+    base = tree.css_first("base[href]") if b"<base" in markup.lower() else None
+    raw = (base.attributes.get("href") or "") if base is not None else ""
+    return Extracted(url, tree, markup, joining(raw, url, scope, charset, proven))
