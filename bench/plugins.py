@@ -72,7 +72,7 @@ def processed(given: Sequence[Result], pages: int, at_once: int) -> tuple[float,
         path = Path(folder) / "my.py"
         path.write_text(CODE)
         plugin = Plugin("process", "my.py:one", str(path), digest_of(path))
-        beside = Beside([(plugin, ("one", "url:url,size:int"))], 10.0, 1 << 30, epoll)
+        beside = Beside([(plugin, ("one", "url:url,size:int"))], 10.0, 1 << 30, epoll, lambda result, _: result)
         run(beside, given, 64, at_once, epoll)
         (child,) = {int(pid) for task in os.listdir("/proc/self/task") for pid in children(task)}
         before, own = cpu_of(child), time.process_time()

@@ -16,6 +16,7 @@ import pytest
 
 import gossamer
 from gossamer.collection.lock import holder
+from gossamer.config import Settings, override
 from gossamer.crawler.short import SHORT
 from gossamer.library import crawl as module
 from tests.support.timing import COMMAND
@@ -152,6 +153,13 @@ def test_a_collection_is_named_after_its_first_site(tmp_path: Path, monkeypatch:
     monkeypatch.chdir(tmp_path)
     assert gossamer.crawl("https://www.example.org/a").folder == Path("example.org")
     assert gossamer.crawl(demo=True).folder == Path("demo-crawl")
+
+
+def test_a_setting_that_takes_several_texts_takes_one() -> None:
+    run = gossamer.crawl(demo=True, settings={"plugins.process": "json-ld", "manager.policy": "opic"})
+    assert run._request["changes"] == ['plugins.process=["json-ld"]', 'manager.policy="opic"']
+    changed = override(Settings(), run._request["changes"])
+    assert (changed.plugins.process, changed.manager.policy) == (("json-ld",), "opic")
 
 
 def test_every_short_name_is_an_argument() -> None:

@@ -11,7 +11,14 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any, Final
 
+import pytest
+
 import gossamer
+from gossamer.laboratory.report import make
+from gossamer.plugins import trust
+from gossamer.plugins.find import Plugin, digest_of, find
+from gossamer.read.audit import run
+from gossamer.read.audit.own import own_checks
 from tests.support.paths import ROOT
 
 EXAMPLES: Final = ROOT / "docs" / "examples"
@@ -126,3 +133,42 @@ def test_the_notebook_runs_and_the_corpus_has_one_language(tmp_path: Path, monke
     assert {each["url"] for each in made} == wanted
     assert wanted
     assert all(each["text"] for each in made)
+
+
+def test_plug_ins_of_every_kind_work_together(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A shop whose start page names its products last: the strategy asks for them first, once there are scores."""
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    shop = EXAMPLES / "shop.py"
+    trust.confirm({digest_of(shop): str(shop)})
+    kinds = {"process": "offers", "filter": "no_baskets", "report": "prices", "audit": "without_price"}
+    named = {f"plugins.{kind}": f"{shop}:{name}" for kind, name in kinds.items()}
+    first = [*(f"/about/{n}" for n in range(12)), "/basket/7", "/list?compare=3", *(f"/product/{n}" for n in range(8))]
+
+    def site(path: str) -> str | None:
+        about = f"<title>{path}</title><p>All that can be said about {path}: it is solid, it is useful, it is yours."
+        if path == "/":
+            return about + "".join(f'<p><a href="{at}">Here is {at}</a>' for at in first)
+        price = "" if path == "/product/5" else f"<b class=price>{path[-1]}.50 €</b>"
+        return about + (price if "product" in path else "") if path in first else None
+
+    with served("shop.example", site) as settings:
+        ordered = {"manager.policy": "plugin", "plugins.strategy": f"{shop}:products_first", "manager.batch_size": 1}
+        settings |= named | ordered | {"seeder.sitemaps": False}
+        options: Any = {"folder": tmp_path / "shop", "settings": settings, "patience": 2, "progress": False}
+        url, contact = "http://shop.example/", "me@example.org"
+        before = gossamer.crawl(url, contact=contact, pages=3, **options).wait()
+        assert before.statistics["stored"] >= 3
+        fetched = [page.url for page in gossamer.crawl(url, contact=contact, pages=6, **options)]
+        assert [each for each in fetched[:6] if "/product/" not in each] == []
+        web = gossamer.crawl(url, contact=contact, **options).wait().collection
+    assert web.sql("select count(*) from pages where url like '%basket%' or url like '%compare%'").value() == 0
+    assert web.sql("select sum(left_out) from no_baskets").value() == 2
+    assert sorted(web.sql("select price from offers")) == [(n + 0.5,) for n in range(8) if n != 5]
+    (finding,) = make.report([web.folder], ["prices"], sections=make.with_own(_named(web, "report")))
+    assert finding.tables[0].rows[0][1] == 7
+    (found,) = run.audit(web.folder, own_checks(_named(web, "audit"))).results
+    assert [(each.url, found.severity) for each in found.found] == [("http://shop.example/product/5", "error")]
+
+
+def _named(web: gossamer.Collection, kind: str) -> tuple[Plugin, ...]:
+    return find(web.settings.plugins, web.folder, (kind,))

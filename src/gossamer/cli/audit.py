@@ -18,6 +18,7 @@ from gossamer.cli.command import PATH, argument, command, flag, unchecked
 
 if TYPE_CHECKING:
     from gossamer.read.audit.checks import Severity
+    from gossamer.read.audit.own import OwnCheck
     from gossamer.read.audit.run import Audit
 
 
@@ -68,17 +69,21 @@ def audit(
 ) -> None:
     """Check the pages in DIR: broken links, redirects, titles, canonicals, sitemaps, duplicates, slow pages. With a
     URL, crawl its site first."""
+    from gossamer.cli.place import placed
     from gossamer.cli.progress import Progress
     from gossamer.cli.view import folded
     from gossamer.read.audit import run, shown
 
-    checks = run.chosen(names)
+    is_url = place.lower().startswith(("http://", "https://"))
+    folder = placed((place,), lambda _: None)[0] if is_url else Path(place)
+    checks = run.chosen(names, _own(folder))
     asked = [*(["--contact", contact] if contact else []), *(["--mine"] if mine else [])]
     asked += [word for change in settings for word in ("--set", change)]
-    is_url = place.lower().startswith(("http://", "https://"))
     if asked and not is_url:
         raise UsageError(f"{asked[0]} is for a URL, and {place} is none", "Give the URL of the site, or leave it out.")
-    folder = _crawled(place, asked) if is_url else Path(place)
+    if is_url:
+        _crawl(place, asked)
+        checks = run.chosen(names, _own(folder))  # the crawl may have set them
     if external:
         _ask_others(folder, most, unchecked)
     gc.unfreeze()  # a crawl in this process has frozen its objects: the end of the program frees them
@@ -93,6 +98,10 @@ def audit(
     else:
         for line in folded(shown.lines(made, rows), sys.stdout):
             print(line)
+    if ci and made.failed:
+        raise GossamerError(
+            f"not made: {', '.join(made.failed)}", "Correct these checks, or leave them out: see above."
+        )
     failing = made.reaches(cast("Severity", fail_on)) if ci else 0
     if failing:
         which = "new findings" if baseline is not None else "findings"
@@ -101,14 +110,19 @@ def audit(
         )
 
 
-def _crawled(url: str, asked: Sequence[str]) -> Path:
-    """The folder of the site, crawled now. If it is there already, its crawl goes on: no page is fetched twice."""
-    from gossamer.cli.crawl import crawl
-    from gossamer.cli.place import placed
+def _own(folder: Path) -> tuple[OwnCheck, ...]:
+    """The checks of the plug-ins that the collection names."""
+    from gossamer.cli.confirm import confirmed_in
+    from gossamer.read.audit.own import own_checks
 
-    folder, _ = placed((url,), lambda _: None)
+    return own_checks(confirmed_in(folder, "audit"))
+
+
+def _crawl(url: str, asked: Sequence[str]) -> None:
+    """Crawls the site now. If its folder is there already, its crawl goes on: no page is fetched twice."""
+    from gossamer.cli.crawl import crawl
+
     crawl.main([url, *asked], prog_name="gossamer crawl", standalone_mode=False)
-    return folder
 
 
 def _ask_others(folder: Path, most: int, unchecked: bool) -> None:

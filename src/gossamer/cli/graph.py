@@ -185,9 +185,11 @@ graph = Group(
 def rank(place: Path, top: int, as_json: bool) -> None:
     """Compute every link score: PageRank, HITS, SiteRank, weighted link rank, components. A collection stores them."""
     from gossamer import config
+    from gossamer.cli.confirm import confirmed_in
     from gossamer.collection.layout import SETTINGS, is_collection
     from gossamer.laboratory import analyse
     from gossamer.laboratory.collection_graph import known_urls, open_graph
+    from gossamer.manager.scores.own import Own
     from gossamer.manager.value import Value, merit_weights
 
     def step(what: str) -> None:
@@ -196,7 +198,11 @@ def rank(place: Path, top: int, as_json: bool) -> None:
     _compile()
     if is_collection(place):
         settings = config.load(place / SETTINGS)
-        analysed = analyse.analyse_collection(place, merit_weights(Value.of(settings.manager).weights), step)
+        own = Own.of(confirmed_in(place, "score"), settings.plugins)
+        weights = merit_weights(Value.of(settings.manager).weights)
+        analysed = analyse.analyse_collection(place, weights, step, own)
+        for wrong in analysed.wrong:
+            print(f"warning: {wrong}", file=sys.stderr)
         hosts = partial(_hosts, place, settings)
         summary = analyse.summary(analysed, top, partial(known_urls, place), hosts)
     else:

@@ -42,12 +42,14 @@ def report(
 ) -> None:
     """Describe the Web in DIR: pages, sites, links, servers, duplicates, with plots. One HTML page that needs no
     network, a CSV file for each table and plot, one JSON file."""
+    from gossamer.cli.confirm import confirmed_in
     from gossamer.cli.options import compile_kernels
     from gossamer.cli.progress import Progress
     from gossamer.laboratory.report import make
     from gossamer.laboratory.report.countries import read
 
-    make.chosen(sections)
+    kinds = make.with_own(confirmed_in(folder, "report"))
+    make.chosen(sections, kinds)
     figures = read(by_country) if by_country is not None else None
     folders = [folder, *against]
     target = out if out is not None or as_json else Path(f"{folder.resolve().name}-report")
@@ -56,7 +58,7 @@ def report(
     compile_kernels(sys.stderr)
     title = f"Report of {' and '.join(path.resolve().name for path in folders)}"
     with Progress(sys.stderr) as progress:
-        findings = make.report(folders, sections, figures, unchecked, progress.doing)
+        findings = make.report(folders, sections, figures, unchecked, progress.doing, kinds)
         page = make.write(target, title, findings, progress.doing) if target is not None else None
     if as_json:
         print(for_json(make.plain(title, findings)))

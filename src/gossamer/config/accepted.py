@@ -95,7 +95,7 @@ OF_PRESET: Final = ("manager.alpha", "manager.gamma", "manager.min_period")
 # fmt: off
 SCORES: Final = (
     "completed", "opic", "pagerank", "indegree", "hub", "authority", "siterank", "linkrank", "depth", "static",
-    "pending", "boost",
+    "pending", "boost", "plugin",
 )
 """Scores that can have a weight."""
 
@@ -103,7 +103,7 @@ WORDS: Final[Mapping[str, tuple[str, ...]]] = {
     "manager.policy": (
         "value", "completed-pagerank", "breadth-first", "shallow-first", "backlink-count", "batch-pagerank",
         "partial-pagerank", "opic", "opic-kept", "larger-sites-first", "windowed-rankmass", "fractional-pagerank",
-        "random-frontier", "mercator", "historical-pagerank-parent",
+        "random-frontier", "mercator", "historical-pagerank-parent", "plugin",
     ),
     "manager.preset": ("research", "archive", "news", "mirror", "general"),
     "manager.revisit": (
@@ -381,6 +381,14 @@ _PLUGIN: Final = _each(
         'write a file and what to call in it, like "my.py:extract", or the name of an installed plug-in',
     )
 )
+
+
+def _one_plugin(names: Sequence[str]) -> None:
+    _PLUGIN(names)
+    if len(names) > 1:
+        raise Wrong(f"{len(names)} are named, and one is accepted: combine them in one function", names[1])
+
+
 _TAG: Final = r"[a-z][a-z0-9-]*"
 _EXTENSIONS: Final = _each(_like(r"[a-z0-9_+~-]+", "write an extension in lower case without its dot, like html"))
 _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
@@ -407,7 +415,8 @@ _CHECKS: Final[Mapping[str, Callable[[Any], None]]] = {
     "harvester.quiet_hours": _quiet,
     "harvester.time_zone": _zone,
     "harvester.holidays": _each(_date),
-    "plugins.process": _PLUGIN,
+    **{f"plugins.{name}": _PLUGIN for name in ("process", "filter", "report", "audit")},
+    **{f"plugins.{name}": _one_plugin for name in ("score", "strategy")},
     "gatherer.links": _each(_like(rf"{_TAG} {_TAG}", 'write tag and attribute, like "a href"')),
     "gatherer.drop": _each(_like(_TAG, "write the name of a tag in lower case, like script")),
     "gatherer.keep": _each(_like(_TAG, "write the name of a tag in lower case, like strong")),

@@ -204,12 +204,12 @@ class ManagerSettings:
 
     policy: str = "value"
     """Order of pages: "value" (by profit, using all settings below), or one of the studied strategies alone. `gossamer
-    simulate` tries them on a graph."""
+    simulate` tries them on a graph. "plugin" is your own: `plugins.strategy`."""
     weights: dict[str, float] = field(default_factory=lambda: {"completed": 1.0})
     """Weights of the scores in the quality of a page. completed: an estimate of the PageRank that the page will have;
     opic: the cash of links not yet followed; pagerank; indegree; hub and authority; siterank: PageRank of its site;
     linkrank: weighted link rank; depth: 1 at the start page; static: 1 if static, 0 if dynamic; pending: how many pages
-    of its site are pending; boost: see `boosts`."""
+    of its site are pending; boost: see `boosts`; plugin: that of `plugins.score`."""
     boosts: dict[str, float] = field(default_factory=dict)
     """Regular expressions with a boost from 0 to 1 each. The boost of the first expression found in the URL of a page
     is its score "boost"."""
@@ -478,10 +478,21 @@ class PluginSettings:
     process: tuple[str, ...] = ()
     """Processors: each sees the pages that are fetched, and returns rows, which are stored in a table of its own. Built
     in: json-ld, opengraph and microdata."""
+    filter: tuple[str, ...] = ()
+    """Filters: each says of the links of a page which are followed, after all other rules. Seeds are never left out."""
+    score: tuple[str, ...] = ()
+    """One score: it gives each page a number between 0 and 1, whose weight is `plugin` in `manager.weights`."""
+    strategy: tuple[str, ...] = ()
+    """One strategy: it orders pages, under `manager.policy` "plugin"."""
+    report: tuple[str, ...] = ()
+    """Sections of `gossamer report`."""
+    audit: tuple[str, ...] = ()
+    """Checks of `gossamer audit`."""
     timeout: Duration = Duration(10)
-    """Time that a processor may take for a page. A slower one is ended, and gives an error row."""
+    """Time that a processor or a filter may take for a page. A slower one is ended, and gives an error row."""
     memory: Size = Size(1_000_000_000)
-    """Memory that the processors of a worker may use together. When half of it is used, their process is exchanged."""
+    """Memory that the processors and filters of a worker may use together; and each score and strategy. When half of it
+    is used, the process beside a worker is exchanged."""
     extract: tuple[ExtractRule, ...] = ()
     """Extraction rules. In crawl.toml each is a table of its own, [[extract]]; the manual has their keys."""
 

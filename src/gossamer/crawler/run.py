@@ -38,6 +38,7 @@ from gossamer.desk.account import Account
 from gossamer.desk.desk import Desk
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
 from gossamer.manager.pages import Pages
+from gossamer.manager.scores.own import Own
 from gossamer.manager.scores.schedule import Scorer
 from gossamer.manager.value import merit_weights, prepared_for
 from gossamer.observe.crawl_status import last_statistics
@@ -225,7 +226,8 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     imager = Imager(store, settings, clock)
     weights = merit_weights(settings.manager.weights) if settings.manager.policy == "value" else {}
     prepares = prepared_for(desk[Pages].policy, settings.manager.weights)
-    scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock_fd, prepares)
+    own = Own.of(prepared.plugins, settings.plugins)
+    scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock_fd, prepares, own)
     inbox = Inbox(crawl)
     listener = Listener(desk, store, crawl.harvest, crawl.planner, clock, inbox)
     for each in (imager, scorer, listener):

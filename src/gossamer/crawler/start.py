@@ -26,7 +26,7 @@ from gossamer.crawler.processing.frames import MOST_PROCESSORS
 from gossamer.manager import older
 from gossamer.manager.value import Value
 from gossamer.plugins.find import Plugin, files, find
-from gossamer.plugins.kinds import BUILT_IN
+from gossamer.plugins.kinds import BUILT_IN, KINDS
 from gossamer.plugins.rows import Table
 from gossamer.plugins.schema import checked, tables_of
 from gossamer.plugins.trust import require_confirmed
@@ -145,6 +145,7 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
     _check_key(effective.harvester, say)
     plugins = find(effective.plugins, folder)
     require_confirmed(plugins)
+    _check_own_order(effective)
     processors, tables = _tables(request, effective.plugins, plugins)
     keep = path.exists() and settings == config.load(path)
     toml = None if keep else config.dump(settings).encode()
@@ -163,13 +164,33 @@ def _tables(
         extractor.check_selectors(settings.extract)
     except WrongRuleError as error:
         raise UsageError(f"{_rule_at(request, error)}: extract: {error}", "Correct the selector.") from error
-    apart = [each for each in plugins if each.kind == "process" and each.name not in BUILT_IN]
+    in_crawl = [each for each in plugins if KINDS[each.kind].in_crawls and each.name not in BUILT_IN]
+    apart = [each for each in in_crawl if KINDS[each.kind].apart]
     if len(apart) > MOST_PROCESSORS:
-        raise UsageError(f"plugins.process names {len(apart)} processors", f"At most {MOST_PROCESSORS} are accepted.")
-    own = tables_of(apart)
+        wrong = f"plugins.process and plugins.filter name {len(apart)} plug-ins"
+        raise UsageError(wrong, f"At most {MOST_PROCESSORS} are accepted.")
+    own = tables_of(in_crawl)
     shard = shard_folder(request.folder)
     recorded = checked([*own, *extractor.tables(settings)], tables_before(shard))
     return tuple(zip(apart, own, strict=True)), recorded
+
+
+def _check_own_order(settings: Settings) -> None:
+    """A score needs a weight, and a strategy its policy; and the other way round."""
+    manager, own = settings.manager, settings.plugins
+    weighs, orders = manager.weights.get("plugin", 0) > 0, manager.policy == "plugin"
+    if own.score and not weighs:
+        cure = "Set manager.weights, as in { completed = 1.0, plugin = 1.0 }, or leave the score out."
+        raise UsageError(f"plugins.score: {own.score[0]} has no weight", cure)
+    if weighs and not own.score:
+        cure = 'Name a score, as in plugins.score = "my.py:score", or leave the weight out.'
+        raise UsageError("manager.weights has a weight for plugin, and plugins.score names no score", cure)
+    if own.strategy and not orders:
+        cure = 'Set manager.policy to "plugin", or leave the strategy out.'
+        raise UsageError(f"plugins.strategy: {own.strategy[0]} is not in force under {manager.policy}", cure)
+    if orders and not own.strategy:
+        cure = 'Name a strategy, as in plugins.strategy = "my.py:order".'
+        raise UsageError("manager.policy is plugin, and plugins.strategy names no strategy", cure)
 
 
 def _rule_at(request: CrawlRequest, error: WrongRuleError) -> str:

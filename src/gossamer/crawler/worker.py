@@ -172,7 +172,7 @@ class Worker:
             from gossamer.crawler.processing.beside import Beside
 
             own = settings.plugins
-            self._beside = Beside(processors, float(own.timeout), int(own.memory), self._epoll)
+            self._beside = Beside(processors, float(own.timeout), int(own.memory), self._epoll, reader.without)
         gc.freeze()  # objects loaded so far are never freed
         gc.set_threshold(GARBAGE)
         self._wire.send(frame(Type.READY))

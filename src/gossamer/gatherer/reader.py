@@ -7,11 +7,12 @@ alone.
 from __future__ import annotations
 
 import time
+from collections.abc import Collection
 from dataclasses import replace
 from typing import Final
 
 from gossamer.base.clock import DeskTime
-from gossamer.base.model import Ask, Outcome, VisitFlag
+from gossamer.base.model import Ask, Counted, Outcome, VisitFlag
 from gossamer.collection.versions import Version
 from gossamer.config import Settings
 from gossamer.gatherer.challenge import challenged
@@ -21,6 +22,7 @@ from gossamer.gatherer.extract.named import extractor
 from gossamer.gatherer.gather import gather, redirected
 from gossamer.gatherer.gathered import Gathered
 from gossamer.gatherer.link_field import field_text
+from gossamer.gatherer.links import Seen
 from gossamer.gatherer.result import Result, encode, encode_links
 from gossamer.gatherer.sitemaps import MOST_BYTES, further, listed, read
 from gossamer.robots import Rules
@@ -70,6 +72,16 @@ class Reader:
         """The RESULT frame. Request and response, if they are kept, are stored in the archive before it is made."""
         place = self._store(result) if result.kept else None
         return encode(result, place, self.archive.number if self.archive else 0)
+
+    def without(self, result: Result, left_out: Collection[int]) -> Result:
+        """The result without the links in these places: they are counted as rejected."""
+        gathered, seen = result.gathered, Seen()
+        for place in left_out:
+            seen.add(Counted.REJECTED, gathered.links[place].url)
+        kept = [link for place, link in enumerate(gathered.links) if place not in left_out]
+        counted = [number + more for number, more in zip(gathered.counted, seen.counted, strict=True)]
+        gathered = replace(gathered, links=kept, counted=counted, seen=seen.lines() + gathered.seen)
+        return result._replace(gathered=gathered, links=encode_links(kept, self._seed, self._origins))
 
     def read_at_once(self, fetched: Fetched) -> Result | None:
         """Read a small response. None if it has more than `LARGE` bytes, or is a sitemap, which may have 50 MB."""

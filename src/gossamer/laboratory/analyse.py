@@ -25,6 +25,7 @@ from gossamer.laboratory.collection_graph import require_links
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.manager.scores.compute import MOST_TURNS, compute
 from gossamer.manager.scores.graph import graph_of
+from gossamer.manager.scores.own import NOBODY, Own
 from gossamer.manager.scores.stored import stored_scores
 from gossamer.rank.components import BowTie, bow_tie
 from gossamer.rank.graph import crossings, csr
@@ -49,6 +50,8 @@ class Analysis:
     """Scores by name, and `component` and `part` (an index of PARTS)."""
     by_site: dict[str, Array]
     links: int
+    wrong: tuple[str, ...] = ()
+    """What went wrong in plug-ins."""
 
     @property
     def pages(self) -> int:
@@ -94,15 +97,18 @@ def analyse(graph: WebGraph, step: Step = lambda _: None) -> Analysis:
     return Analysis(by_page, by_site, len(links.targets))
 
 
-def analyse_collection(folder: Path, weights: dict[str, float], step: Step = lambda _: None) -> Analysis:
-    """Computes and stores the scores. LockedError while a crawl runs (it stores its own); UsageError without links."""
+def analyse_collection(
+    folder: Path, weights: dict[str, float], step: Step = lambda _: None, own: Own = NOBODY
+) -> Analysis:
+    """Computes and stores the scores; `own`: that of a plug-in, too. LockedError while a crawl runs (it stores its
+    own); UsageError without links."""
     require_collection(folder)
     shard = shard_folder(folder)
     held = lock.take(shard)
     try:
         require_links(folder, graph_of(shard).links)
-        figures = compute(shard, weights, "completed", True, step)
-        return Analysis(*stored_scores(shard, figures["segment"]), figures["links"])
+        figures = compute(shard, weights, "completed", True, step, own)
+        return Analysis(*stored_scores(shard, figures["segment"]), figures["links"], tuple(figures["wrong"]))
     finally:
         held.release()
 

@@ -26,7 +26,7 @@ from gossamer.base import errors
 from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.units import Duration
 from gossamer.collection.layout import is_collection
-from gossamer.config.values import write
+from gossamer.config.values import Texts, known, write
 from gossamer.crawler.named import named_after
 from gossamer.crawler.short import changes_of
 from gossamer.library.collection import Collection
@@ -279,8 +279,13 @@ def crawl(
 
 def _changes(settings: Mapping[str, Value], short: Mapping[str, Any]) -> list[str]:
     """Settings by name, and those that options have set, as the command line takes them."""
-    changes = [f"{name}={write(value)}" for name, value in settings.items()]
+    changes = [f"{name}={write(_several(name, value))}" for name, value in settings.items()]
     return changes + list(changes_of(short, lambda each, value: f"{each.name}={value!r}"))
+
+
+def _several(name: str, value: Value) -> Value:
+    """The value of a setting; one text for a setting that takes several is a list of one."""
+    return [value] if isinstance(value, str) and known().get(name) == Texts else value
 
 
 def _listed(given: Sequence[str]) -> tuple[str, ...]:

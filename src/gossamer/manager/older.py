@@ -56,7 +56,7 @@ def wanted(manager: ManagerSettings) -> bool:
 def check(manager: ManagerSettings, shard: Path, form: int) -> None:
     """Checks, before a crawl begins, that it has the older collection that its settings want, in the same `form` of
     URLs, or has taken over its scores. UsageError says what is missing."""
-    policies = ", ".join(name for name, each in LIVE.items() if each.given)
+    policies = ", ".join(name for name, each in LIVE.items() if each.given == "history")
     if not wanted(manager):
         if manager.history:
             raise UsageError(

@@ -41,7 +41,7 @@ class Strategy:
     """Name of the link score (`rank.prepared`) that is recomputed every so many pages."""
     given: str = ""
     """What it is given that no crawl knows by itself: worth (the true PageRank), history (PageRank of an earlier
-    crawl), or all pages."""
+    crawl), a plug-in, or all pages."""
     setting: str = ""
     """The setting that gives it to a real crawl."""
 
@@ -98,6 +98,9 @@ _ROWS: Final = (
     Strategy("historical-pagerank-parent", MERIT, "thesis 4.3.2",
         "PageRank of an earlier crawl; new pages have PageRank / out-degree of the page where they were found.",
         given="history", setting="manager.history"),
+    Strategy("plugin", MERIT, "your own",
+        "Pages with the highest number that a plug-in gives them; pages found since come after those above 0.",
+        prepares="plugin", given="a plug-in", setting="plugins.strategy"),
     Strategy("omniscient", MERIT, "thesis 4.3.3; Optimal in 000",
         "Pages with the highest true PageRank, which only an oracle knows.", given="worth"),
 )

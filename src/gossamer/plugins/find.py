@@ -13,7 +13,7 @@ from __future__ import annotations
 import hashlib
 import sys
 import traceback
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
@@ -56,11 +56,15 @@ class Plugin(NamedTuple):
         return f"plugins.{self.kind}: {self.name}"
 
 
-def find(settings: PluginSettings, folder: Path) -> tuple[Plugin, ...]:
-    """All plug-ins that the settings name, in order. UsageError if one does not exist. Nothing is run."""
-    return tuple(
-        _found(kind, name, folder) for kind in KINDS.values() for name in dict.fromkeys(getattr(settings, kind.name))
-    )
+def find(settings: PluginSettings, folder: Path, kinds: Iterable[str] = KINDS) -> tuple[Plugin, ...]:
+    """The plug-ins of these kinds that the settings name, in order. UsageError if one does not exist. Nothing is
+    run."""
+    return tuple(_found(KINDS[kind], name, folder) for kind in kinds for name in dict.fromkeys(getattr(settings, kind)))
+
+
+def called(plugin: Plugin, found: Any) -> str:
+    """The name of what a plug-in adds: its attribute `name`, or what it is called in its file, or package."""
+    return str(getattr(found, "name", "") or plugin.function or plugin.name)
 
 
 def files(settings: PluginSettings) -> list[Path]:

@@ -1,4 +1,4 @@
-"""The tables that processors fill: found when their code is loaded, and compared with those of earlier runs.
+"""The tables that plug-ins fill: found when their code is loaded, and compared with those of earlier runs.
 
 A process of its own loads them, at the start of a crawl: the process of the crawl runs no code of plug-ins.
 
@@ -22,10 +22,13 @@ from gossamer.base.errors import GossamerError, UsageError
 from gossamer.config.rules import COLUMN_TYPES, OWN_COLUMNS, OWN_TABLES, WrongRuleError, check_name
 from gossamer.config.settings import ExtractRule
 from gossamer.plugins.find import Plugin, load
+from gossamer.plugins.kinds import KINDS
 from gossamer.plugins.rows import Column, Table
 
 LONGEST: Final = 120.0
-"""Seconds that processors may take to be loaded."""
+"""Seconds that plug-ins may take to be loaded."""
+LEFT_OUT: Final = {"left_out": "int"}
+"""The columns of a filter: of the links of a page, how many it left out."""
 _TYPES: Final[Mapping[Any, str]] = {
     str: "text",
     bytes: "text",
@@ -43,7 +46,8 @@ _CURE: Final = (
 
 
 def tables_of(plugins: Sequence[Plugin]) -> list[Table]:
-    """The table of each of these processors, from a process of its own. UsageError if one cannot be loaded."""
+    """Loads these plug-ins in a process of its own, and returns the table of each that fills one. UsageError if one
+    cannot be loaded."""
     if not plugins:
         return []
     given = json.dumps(plugins).encode()
@@ -69,7 +73,7 @@ def tables_of(plugins: Sequence[Plugin]) -> list[Table]:
 def table_of(plugin: Plugin, processor: Any) -> Table:
     """The table that a processor fills. UsageError if it does not say which columns it has."""
     name = getattr(processor, "table", None) or _snake(getattr(processor, "__name__", type(processor).__name__))
-    said = getattr(processor, "columns", None)
+    said = LEFT_OUT if plugin.kind == "filter" else getattr(processor, "columns", None)
     columns = _of_words(plugin, said) if said is not None else _of_class(plugin, processor)
     try:
         check_name(name, OWN_TABLES, key="table")
@@ -166,7 +170,8 @@ def main() -> int:
     """Prints the tables, or the error, behind a zero byte: the code of plug-ins may print too."""
     try:
         plugins = [Plugin(*each) for each in json.load(sys.stdin)]
-        tables = [table_of(each, load(each)) for each in plugins]
+        loaded = [(each, load(each)) for each in plugins]
+        tables = [table_of(each, found) for each, found in loaded if KINDS[each.kind].apart]
         said: dict[str, Any] = {"tables": [(t.name, t.said) for t in tables]}
     except GossamerError as error:
         said = {"error": [error.message, error.cure]}

@@ -37,7 +37,7 @@ class UnconfirmedError(UsageError):
         paths = list(dict.fromkeys(each.path for each in plugins))
         are = "is not confirmed" if len(paths) == 1 else "are not confirmed"
         super().__init__(
-            f"{', '.join(paths)} {are} on this machine, or changed since: the crawl would run it as you",
+            f"{', '.join(paths)} {are} on this machine, or changed since: it would run as you",
             f"Read it, then: gossamer plugins --confirm {' '.join(map(quote, paths))}",
         )
 

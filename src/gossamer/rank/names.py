@@ -43,8 +43,9 @@ LINK_SCORES: Final = {
     ),
     "hub": LinkScore("How much the page links to authorities.", "Kleinberg 1999; thesis 2.4"),
     "authority": LinkScore("How much hubs link to the page.", "Kleinberg 1999; thesis 2.4"),
+    "plugin": LinkScore("What a plug-in gives the page.", "your own: plugins.score"),
 }
-"""The link scores that this package can compute."""
+"""The link scores: those that this package computes, and the one of a plug-in, which comes with them."""
 
 PARTS: Final = {
     "main_norm": "In MAIN, without a link from IN or to OUT.",

@@ -24,6 +24,7 @@ from gossamer.collection.tables import seal
 from gossamer.manager.scores.compute import compute
 from gossamer.manager.scores.graph import graph_of
 from gossamer.manager.scores.made import LinkScores
+from gossamer.manager.scores.own import NOBODY
 from gossamer.manager.scores.schedule import A_LINK, SHARE, START, Scorer
 from gossamer.manager.scores.stored import merit_of, read_scored
 from gossamer.manager.scores.weights import weights_of
@@ -301,6 +302,7 @@ def test_the_command_prints_its_statistics(made: Made) -> None:
         str(made.shard),
         json.dumps({"pagerank": 1.0}),
         "completed",
+        json.dumps(NOBODY),
     ]
     done = subprocess.run(command, capture_output=True, text=True, timeout=COMMAND)
     assert done.returncode == 0, done.stderr
@@ -384,5 +386,5 @@ def test_weighted_link_rank_is_a_score_like_the_others(tmp_path: Path) -> None:
     assert np.allclose(table["merit"], expected, atol=1e-5)
     figures = compute(made.shard, {"linkrank": 2.0}, everything=True)
     whole = pq.read_table(made.shard / "scores" / f"{1:012d}.parquet").to_pydict()
-    assert set(whole) >= {*LINK_SCORES, "component", "part", "merit"}
+    assert set(whole) >= {*LINK_SCORES, "component", "part", "merit"} - {"plugin"}
     assert figures["pages"] == len(whole["part"]) == 6

@@ -1,15 +1,17 @@
-"""The worker's side of its processors: gives pages to the process beside it, and gets their rows.
+"""The worker's side of its processors and filters: gives pages and links to the process beside it, and gets their rows.
 
 A result is held until the rows of its page are there, and leaves with them: rows are committed with their visit, or
-neither is. While results are held, the desk counts their pages as open and hands out no more than the worker's share,
-so a slow processor slows the crawl, and nothing piles up. Pages go over in batches, at most `MOST_SENT` at a time.
+neither is. Links that a filter leaves out leave the result, and are counted as rejected; if the filter fails, that are
+all links that it has not judged. While results are held, the desk counts their pages as open and hands out no more than
+the worker's share, so a slow processor slows the crawl, and nothing piles up. Pages go over in batches, at most
+`MOST_SENT` at a time.
 
 What runs when the process ends, or for longer than `plugins.timeout`, gets an error row. The other pages go to a new
 process. If processes end one after the other and nothing is to blame, every page gets an error row, and another
 process is tried after `TRY_AGAIN`.
 
 Invariants, each a test of the same name: every page leaves once, with the rows of its processors or a fault; no page is
-kept for longer than its processors may take.
+kept for longer than its processors may take; no link leaves that a filter has not judged.
 """
 
 from __future__ import annotations
@@ -23,15 +25,18 @@ import subprocess
 import sys
 import time
 from collections import deque
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from itertools import chain
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from gossamer.base.model import Ask, Outcome
 from gossamer.base.units import human_time
 from gossamer.crawler.processing.frames import (
+    LEFT_OUT,
     MOST_PROCESSORS,
     NO_PAGE,
     RECYCLE,
@@ -42,6 +47,7 @@ from gossamer.crawler.processing.frames import (
     replies,
 )
 from gossamer.gatherer.result import Result
+from gossamer.plugins.find import Plugin
 from gossamer.plugins.rows import MOST_BYTES, Table, fault
 
 MOST_SENT: Final = 64
@@ -62,26 +68,64 @@ _BUFFER: Final = 1 << 20
 _READ: Final = 1 << 18
 
 
+Without = Callable[[Result, Collection[int]], Result]
+"""Makes a result without the links in these places (`gatherer/reader.py`)."""
+
+
+class Known(NamedTuple):
+    """The processors and filters, by number."""
+
+    heads: list[bytes]
+    """How the lines of each begin."""
+    filters: int
+    """A bit for each filter."""
+    others: int
+    """A bit for each other one."""
+    without: Without
+
+    @classmethod
+    def of(cls, processors: Sequence[Any], without: Without) -> Known:
+        kinds = [Plugin(*plugin).kind for plugin, _ in processors]
+        filters = sum(1 << number for number, kind in enumerate(kinds) if kind == "filter")
+        heads = [Table.parse(*table).head for _, table in processors]
+        return cls(heads, filters, (1 << len(kinds)) - 1 & ~filters, without)
+
+
 class Held:
     """A result that is held until its rows are there."""
 
-    __slots__ = ("lines", "number", "result", "skip")
+    __slots__ = ("left_out", "lines", "number", "result", "skip", "whole")
 
-    def __init__(self, number: int, result: Result) -> None:
+    def __init__(self, number: int, result: Result, skip: int, whole: bool) -> None:
         self.number, self.result = number, result
-        self.skip = 0
-        """Processors that have failed on it, a bit each."""
+        self.skip = skip
+        """Processors that do not see it, or have failed on it, a bit each."""
+        self.whole = whole
+        """Whether processors see it; else filters see its links alone."""
         self.lines: list[bytes] = []
+        self.left_out: set[int] = set()
+        """Places of links that filters leave out."""
+
+    @property
+    def body(self) -> bytes:
+        return self.result.decoded.data if self.whole else b""
 
     def frame(self) -> tuple[bytes, bytes]:
-        result, fetched = self.result, self.result.fetched
+        result, fetched, body = self.result, self.result.fetched, self.body
         headers = "\0".join(chain.from_iterable(fetched.headers.items())).encode(errors="replace")
-        title, body = result.gathered.title.encode(errors="replace"), result.decoded.data
+        title = result.gathered.title.encode(errors="replace")
         texts = fetched.assignment.url, headers, title, result.links
         return page_frame(self.number, self.skip, fetched.status, len(result.gathered.links), texts, body), body
 
-    def done(self) -> Result:
-        return self.result._replace(rows=b"".join(self.lines)) if self.lines else self.result
+    def leave_out(self, places: Iterable[int] | None = None) -> None:
+        """Leaves these links out; without places, all of them."""
+        self.left_out.update(range(len(self.result.gathered.links)) if places is None else places)
+
+    def done(self, without: Without) -> Result:
+        """The result. What is not a page, or may not be stored, has no rows."""
+        result = without(self.result, self.left_out) if self.left_out else self.result
+        stored = self.lines and result.kept and result.fetched.assignment.ask is Ask.PAGE
+        return result._replace(rows=b"".join(self.lines)) if stored else result
 
 
 class Child:
@@ -156,9 +200,11 @@ class Stillness:
 class Beside:
     """The pages that processors see, of one worker."""
 
-    def __init__(self, processors: Sequence[Any], timeout: float, memory: int, epoll: select.epoll) -> None:
-        """`processors`: each with its plug-in and its table, as JSON has them."""
-        self._heads = [Table.parse(*table).head for _, table in processors[:MOST_PROCESSORS]]
+    def __init__(
+        self, processors: Sequence[Any], timeout: float, memory: int, epoll: select.epoll, without: Without
+    ) -> None:
+        """`processors`: each with its plug-in and its table, as JSON has them; filters too."""
+        self._known = Known.of(processors[:MOST_PROCESSORS], without)
         self._given = json.dumps(processors).encode()
         self._timeout, self._memory, self._epoll = timeout, memory, epoll
         self._waiting, self._sent = deque[Held](), deque[Held]()
@@ -178,14 +224,19 @@ class Beside:
     def fds(self) -> Collection[int]:
         return self._child.fds if self._child is not None else ()
 
+    def takes(self, result: Result) -> bool:
+        """Whether processors see the page, or filters its links."""
+        return bool((self._known.others and self._shows(result)) or (self._known.filters and result.gathered.links))
+
     @staticmethod
-    def takes(result: Result) -> bool:
-        """Whether processors see the page: it was fetched, and may be kept."""
+    def _shows(result: Result) -> bool:
+        """Whether processors may see it: a page that was fetched, and may be kept."""
         return result.outcome is Outcome.OK and result.kept and result.fetched.assignment.ask is Ask.PAGE
 
     def give(self, result: Result) -> None:
         self._numbers += 1
-        self._waiting.append(Held(self._numbers, result))
+        whole = bool(self._known.others) and self._shows(result)
+        self._waiting.append(Held(self._numbers, result, 0 if whole else self._known.others, whole))
 
     def turn(self) -> list[Result]:
         """Once per turn of the worker's loop: sends and receives what it can. Returns the results that are done."""
@@ -217,7 +268,7 @@ class Beside:
         ):
             held = self._waiting.popleft()
             self._sent.append(held)
-            self._sent_bytes += len(held.result.decoded.data)
+            self._sent_bytes += len(held.body)
             self._unsent.extend(memoryview(part) for part in held.frame())
         assert self._child is not None
         while self._unsent:
@@ -263,25 +314,32 @@ class Beside:
                 self._deaths = Deaths(MOST_DEATHS, body.decode(errors="replace"))
             elif self._sent and self._sent[0].number == number:
                 held = self._sent.popleft()
-                self._sent_bytes -= len(held.result.decoded.data)
-                again = False
-                for processor, rows in parts(body):
-                    if processor == UNSEEN:
-                        held.skip, again = held.skip | (1 << rows[0]) - 1, True
-                    self._add(held, processor, rows)
-                if again:
-                    self._waiting.appendleft(held)
+                self._sent_bytes -= len(held.body)
+                if self._take(held, body):
+                    done.append(held.done(self._known.without))
                 else:
-                    done.append(held.done())
+                    self._waiting.appendleft(held)
                 self._deaths = Deaths()
         return ended
 
+    def _take(self, held: Held, body: bytes) -> bool:
+        """Takes what the process replied; False: not all have seen the page."""
+        seen = True
+        for processor, found in parts(body):
+            if processor == LEFT_OUT:
+                held.leave_out(_places(found, len(held.result.gathered.links)))
+            elif processor == UNSEEN:
+                held.skip, seen = held.skip | (1 << found[0]) - 1, False
+            else:
+                self._add(held, processor, found)
+        return seen
+
     def _add(self, held: Held, processor: int, body: bytes) -> None:
         """Adds the rows of a processor. What it sent is not trusted: its code may have written over anything."""
-        if processor < len(self._heads):
+        if processor < len(self._known.heads):
             sound = len(body) <= MOST_BYTES and b"\n" not in body and b"\t" not in body
             held.lines += [
-                self._heads[processor],
+                self._known.heads[processor],
                 body if sound else fault("its rows were damaged on their way"),
                 b"\n",
             ]
@@ -323,20 +381,26 @@ class Beside:
         held = next((each for each in self._waiting if each.number == number), None)
         if held is None:
             return False
+        self._fail(held, processor, why)
+        if held.skip == (1 << len(self._known.heads)) - 1:
+            self._waiting.remove(held)
+            done.append(held.done(self._known.without))
+        return True
+
+    def _fail(self, held: Held, processor: int, why: str) -> None:
+        """The page has a fault in the table of the processor; of a filter, no link is followed."""
         held.skip |= 1 << processor
         self._add(held, processor, fault(why))
-        if held.skip == (1 << len(self._heads)) - 1:
-            self._waiting.remove(held)
-            done.append(held.done())
-        return True
+        if self._known.filters >> processor & 1:
+            held.leave_out()
 
     def _give_up(self, done: list[Result]) -> None:
         """No process can be kept: every page leaves with a fault of each processor that has not seen it."""
         for held in self._waiting:
-            for processor in range(len(self._heads)):
+            for processor in range(len(self._known.heads)):
                 if not held.skip >> processor & 1:
-                    self._add(held, processor, fault(self._deaths.words))
-            done.append(held.done())
+                    self._fail(held, processor, self._deaths.words)
+            done.append(held.done(self._known.without))
         self._waiting.clear()
 
     def _start(self) -> None:
@@ -350,6 +414,14 @@ class Beside:
         self._mask = select.EPOLLIN
         for fd in self._child.fds:
             self._epoll.register(fd, select.EPOLLIN)
+
+
+def _places(raw: bytes, count: int) -> list[int] | None:
+    """The places of links in a reply; None if they are damaged."""
+    if len(raw) % 4:
+        return None
+    places: list[int] = np.frombuffer(raw, "<u4").tolist()
+    return places if max(places, default=0) < count else None
 
 
 class Why(NamedTuple):

@@ -1,8 +1,9 @@
 """What a worker and the process beside it say to each other, over a pair of sockets.
 
     worker to process    one frame per page: `PAGE`, URL, headers, title, links, body
-    process to worker    one frame per page: `REPLY`, then for each processor with rows or a fault: `PART`, its JSON;
-                         or, with the number `NO_PAGE`, why the processors cannot be loaded
+    process to worker    one frame per page: `REPLY`, then for each processor with rows or a fault: `PART`, its JSON,
+                         and for the links that filters leave out: `PART`, their places; or, with the number
+                         `NO_PAGE`, why the processors cannot be loaded
 
 They also share a page of memory, the *marker*: the page and the processor that run now. It outlives the process.
 """
@@ -24,6 +25,8 @@ PART: Final = struct.Struct("<BI")
 """Processor, and bytes of its JSON."""
 UNSEEN: Final = 255
 """In place of a processor: it and those after it, whose number follows, have not seen the page."""
+LEFT_OUT: Final = 254
+"""In place of a processor: places of links, 4 bytes each, that a filter leaves out."""
 NO_PAGE: Final = (1 << 64) - 1
 MOST_PROCESSORS: Final = 64
 RECYCLE: Final = 75

@@ -2,9 +2,10 @@
 
     python -P -m gossamer.crawler.processing.process SOCKET MARKER MEMORY    two descriptors, bytes
 
-It reads its processors, as JSON, from standard input. Whatever a processor raises is a fault of that page and
-processor; the rest is up to the worker, which sees by the marker what ran when this process ended or hung
-(`beside.py`). When half of its memory is used after a page, the process asks for a new one: so leaks cost no page.
+It reads its processors and filters, as JSON, from standard input. Whatever a processor raises is a fault of that page
+and processor; a link about which a filter raises is left out. The rest is up to the worker, which sees by the marker
+what ran when this process ended or hung (`beside.py`). When half of its memory is used after a page, the process asks
+for a new one: so leaks cost no page.
 """
 
 from __future__ import annotations
@@ -20,9 +21,11 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
 
+import numpy as np
+
 from gossamer.base.errors import GossamerError
 from gossamer.base.process import die_with_parent
-from gossamer.crawler.processing.frames import NO_PAGE, PART, RECYCLE, REPLY, UNSEEN, Given, Inbox, Marker
+from gossamer.crawler.processing.frames import LEFT_OUT, NO_PAGE, PART, RECYCLE, REPLY, UNSEEN, Given, Inbox, Marker
 from gossamer.crawler.processing.page import ProcessedPage
 from gossamer.plugins.find import Plugin, load, raised
 from gossamer.plugins.rows import Rows, Table, fault
@@ -40,9 +43,10 @@ _FULL: Final = (errno.EMFILE, errno.ENFILE, errno.ENOMEM)
 class Loaded(NamedTuple):
     """A processor with what it needs."""
 
-    run: Callable[[Any], Any]
+    run: Callable[..., Any]
     rows: Rows
     path: str
+    filters: bool = False
 
 
 class Processing:
@@ -76,7 +80,13 @@ class Processing:
             if given.skip >> number & 1:
                 continue
             self._marker.set(given.number, number)
-            if body := self._processed(each, page, url):
+            if each.filters:
+                left_out, body = self._filtered(each, page, url)
+                if left_out:
+                    parts += [PART.pack(LEFT_OUT, 4 * len(left_out)), np.array(left_out, "<u4").tobytes()]
+            else:
+                body = self._processed(each, page, url)
+            if body:
                 parts += [PART.pack(number, len(body)), body]
             if self._grown and number + 1 < len(self._loaded):
                 parts += [PART.pack(UNSEEN, 1), bytes([number + 1])]  # the others get a process that has room
@@ -91,12 +101,31 @@ class Processing:
         """The JSON of the rows, or of what went wrong."""
         try:
             return each.rows.json(each.run(page), lambda said: url if said == url else canonical(said, url))
-        except MemoryError:
+        except BaseException as error:  # it may call sys.exit
+            return self._fault(error, each)
+
+    def _filtered(self, each: Loaded, page: ProcessedPage, url: str) -> tuple[list[int], bytes]:
+        """The places of the links that it leaves out, and the JSON of its row. What goes wrong with a link leaves it
+        out: to follow a link that must not be followed is worse than to miss one."""
+        left_out, wrong = [], b""
+        for place, link in enumerate(page.links):
+            try:
+                follows = each.run(link, url)
+                if follows is None or follows not in (True, False):
+                    raise TypeError(f"it returned {str(follows)[:40]} for {link[:80]}, neither True nor False")
+            except BaseException as error:  # it may call sys.exit
+                wrong, follows = wrong or self._fault(error, each), False
+            if not follows:
+                left_out.append(place)
+        return left_out, wrong or each.rows.encoded([[len(left_out)]] if left_out else [])
+
+    def _fault(self, error: BaseException, each: Loaded) -> bytes:
+        """The JSON of what went wrong."""
+        if isinstance(error, MemoryError):
             self._grown = True
             return fault(f"it needed more memory than there is (plugins.memory = {self._most:,} bytes)")
-        except BaseException as error:  # it may call sys.exit
-            self._grown = self._grown or (isinstance(error, OSError) and error.errno in _FULL)
-            return fault(raised(error, each.path))
+        self._grown = self._grown or (isinstance(error, OSError) and error.errno in _FULL)
+        return fault(raised(error, each.path))
 
 
 def _resident() -> int:
@@ -126,7 +155,7 @@ def main(socket_fd: int, marker_fd: int, most: int) -> int:
 
 
 def _loaded(plugin: Plugin, table: Table) -> Loaded:
-    return Loaded(load(plugin), Rows(table), plugin.path)
+    return Loaded(load(plugin), Rows(table), plugin.path, plugin.kind == "filter")
 
 
 if __name__ == "__main__":

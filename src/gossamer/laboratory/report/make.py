@@ -5,9 +5,10 @@ A section that cannot be computed, for a damaged file or too few pages, says why
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -17,10 +18,11 @@ from gossamer.base.escape import for_file, for_json
 from gossamer.laboratory.findings import folder as target
 from gossamer.laboratory.findings import page, plot, table
 from gossamer.laboratory.findings.finding import Finding, as_json
-from gossamer.laboratory.report import changes, grown, links, pages, servers, sites
+from gossamer.laboratory.report import changes, grown, links, own, pages, servers, sites
 from gossamer.laboratory.report.data import Data, reading
 from gossamer.laboratory.report.parts import Section, absent
 from gossamer.laboratory.report.present import Of, present
+from gossamer.plugins.find import Plugin, load
 
 MOST: Final = 8
 """Collections that can be compared."""
@@ -76,14 +78,26 @@ Show = Callable[[str, float], None]
 """Called with what is being done, and the part done, from 0 to 1."""
 
 
-def chosen(names: Sequence[str]) -> tuple[str, ...]:
+def with_own(plugins: Iterable[Plugin]) -> dict[str, Kind]:
+    """All sections: ours, then those of plug-ins, which are loaded here. UsageError if one cannot be."""
+    found = dict(SECTIONS)
+    for plugin in plugins:
+        function = load(plugin)
+        name = own.name_of(plugin, function)
+        if name in found:
+            raise UsageError(f"{plugin.told()}: there is a section {name} already", "Give the function another name.")
+        found[name] = Kind(own.title_of(plugin, function), "", partial(own.section, plugin, function))
+    return found
+
+
+def chosen(names: Sequence[str], sections: Mapping[str, Kind] = SECTIONS) -> tuple[str, ...]:
     """The sections of these names, in the order of the report; all if there are none."""
     for name in names:
-        if name not in SECTIONS:
-            close = get_close_matches(name, SECTIONS, 1, 0.4)
+        if name not in sections:
+            close = get_close_matches(name, sections, 1, 0.4)
             cure = f"Did you mean {close[0]}? " if close else ""
-            raise UsageError(f"the report has no section {name!r}", f"{cure}Sections: {', '.join(SECTIONS)}.")
-    return tuple(name for name in SECTIONS if not names or name in names)
+            raise UsageError(f"the report has no section {name!r}", f"{cure}Sections: {', '.join(sections)}.")
+    return tuple(name for name in sections if not names or name in names)
 
 
 def report(
@@ -92,10 +106,11 @@ def report(
     figures: Mapping[str, float] | None = None,
     unchecked: bool = False,
     show: Show = lambda *_: None,
+    sections: Mapping[str, Kind] = SECTIONS,
 ) -> list[Finding]:
     """The findings of one collection, or of several side by side, in the order given. `figures`: numbers by top-level
-    domain, to be shown against links."""
-    wanted = chosen(names)
+    domain, to be shown against links; `sections`: ours, or those of plug-ins too (`with_own`)."""
+    wanted = chosen(names, sections)
     if len(folders) > MOST:
         raise UsageError(f"{len(folders)} collections are too many", f"Compare at most {MOST}.")
     labels = _labels(folders)
@@ -108,14 +123,14 @@ def report(
             found = {}
             for number, name in enumerate(wanted):
                 done = (at + number / len(wanted)) / len(folders)
-                show(f"{labels[at]}: {SECTIONS[name].title.lower()}", done)
-                found[name] = _section(data, name)
+                show(f"{labels[at]}: {sections[name].title.lower()}", done)
+                found[name] = _section(data, sections[name])
             computed.append(found)
     return [
         present(
             name,
-            SECTIONS[name].title,
-            SECTIONS[name].source,
+            sections[name].title,
+            sections[name].source,
             [Of(label, found[name]) for label, found in zip(labels, computed, strict=True)],
             notes if name == wanted[0] else (),
         )
@@ -123,8 +138,7 @@ def report(
     ]
 
 
-def _section(data: Data, name: str) -> Section:
-    kind = SECTIONS[name]
+def _section(data: Data, kind: Kind) -> Section:
     try:
         found = kind.compute(data)
         return found if found.missing else replace(found, stands_on=f"{found.stands_on}. {data.stands(kind.settings)}")

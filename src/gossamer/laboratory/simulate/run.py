@@ -109,6 +109,8 @@ def _check(graph: WebGraph, rule: Strategy, scenario: Scenario, starts: U32, his
         raise UsageError(f"start page {starts.max()}: the graph has pages 0 to {graph.pages - 1}")
     if scenario.connections < 1 or scenario.batch < 1 or scenario.per_turn < 1:
         raise UsageError("connections, pages per turn and pages per batch must be 1 or more")
+    if rule.given == "a plug-in":
+        raise UsageError(f"{rule.name} reads a collection, which a simulated crawl has not", "Try it in a crawl.")
     if rule.given == "history" and history is None:
         raise UsageError(f"{rule.name} needs the PageRank of an earlier crawl", "See `gossamer reproduce fig-4.6`.")
 

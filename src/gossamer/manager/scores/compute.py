@@ -1,8 +1,9 @@
 """Link scores of a collection, computed in the background by a short-lived process:
 
-    python -m gossamer.manager.scores.compute SHARD WEIGHTS PREPARE
+    python -m gossamer.manager.scores.compute SHARD WEIGHTS PREPARE OWN
 
-WEIGHTS is JSON, PREPARE the score that the policy needs prepared (`rank.prepared`; "" for none). The process brings the
+WEIGHTS is JSON, PREPARE the score that the policy needs prepared (`rank.prepared`; "" for none), OWN the plug-ins that
+give a score or an order (`own.py`), as JSON. The process brings the
 graph up to date with the sealed segments, computes what the weights need (PageRank and in-degree always), stores it and
 prints one line of statistics as JSON. `gossamer rank DIR` computes everything, to 1e-8, with strong components and
 parts of the bow-tie; its result stays until the crawl computes scores again.
@@ -24,6 +25,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import resource
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -41,7 +43,9 @@ from gossamer.base.compiling import compile_ahead
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import SHARD_SHIFT
 from gossamer.manager.scores.graph import CollectionGraph, graph_of
+from gossamer.manager.scores.own import NOBODY, Asked, Own
 from gossamer.manager.scores.stored import (
+    PLUGIN,
     SCORES,
     Scored,
     merit_of,
@@ -74,9 +78,10 @@ def compute(
     prepare: str = "",
     everything: bool = False,
     step: Callable[[str], None] = lambda _: None,
+    own: Own = NOBODY,
 ) -> dict[str, Any]:
     """Computes and stores all of the above; returns statistics. `weights` are those of link scores; `step` is called
-    with the name of each step."""
+    with the name of each step; `own`: the plug-ins."""
     start = time.monotonic()
     step("reading the links")
     found = graph_of(shard)
@@ -103,8 +108,11 @@ def compute(
             _add_parts(found, links, by_page, by_site)
     if prepare:
         step(f"{prepare} for the policy")
+    asked = Asked(shard, own, pages)
+    if own.score is not None:
+        by_page[PLUGIN] = asked.score()
     merit = merit_of(by_page, weights, found.sites)
-    scored = Scored(merit, prepare, *_prepared(shard, found, prepare))
+    scored = Scored(merit, prepare, *(asked.order() if prepare == PLUGIN else _prepared(shard, found, prepare)))
     if prepare == "completed":
         by_page["completed"] = scored.prepared
     _write(shard, found, by_page, by_site, scored, weights)
@@ -115,9 +123,16 @@ def compute(
         "new_links": found.new_links,
         "iterations": ranks.iterations,
         "seconds": round(time.monotonic() - start, 3),
-        "cpu": round(time.process_time(), 3),
+        "cpu": round(_cpu(), 3),
         "memory": _most_memory(),
+        "wrong": asked.wrong,
     }
+
+
+def _cpu() -> float:
+    """Processor time of this process, and of those of plug-ins."""
+    others = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return time.process_time() + others.ru_utime + others.ru_stime
 
 
 def _prepared(shard: Path, found: CollectionGraph, prepare: str) -> tuple[F32, float]:
@@ -206,7 +221,8 @@ def main(arguments: list[str]) -> int:
     compile_ahead(KERNELS, _silent, _silent)  # in a process of its own, whose time is not that of the scores
     pa.set_memory_pool(pa.system_memory_pool())  # it returns the memory of a segment; the default pool keeps it
     try:
-        figures = compute(Path(arguments[0]), json.loads(arguments[1]), arguments[2])
+        shard, weights, prepare, own = arguments
+        figures = compute(Path(shard), json.loads(weights), prepare, own=Own.parse(own))
     except GossamerError as error:
         print(error, file=sys.stderr)
         return error.exit_code

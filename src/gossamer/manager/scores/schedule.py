@@ -22,6 +22,7 @@ from gossamer.base.process import Process
 from gossamer.collection import manifest
 from gossamer.collection.layout import MANIFEST
 from gossamer.manager.scores.made import LinkScores
+from gossamer.manager.scores.own import NOBODY, Own
 from gossamer.manager.scores.stored import SCORES, Scored, read_scored
 
 SHARE: Final = 1 / 20
@@ -55,12 +56,18 @@ class Scorer:
     """Starts computations of link scores and takes their results."""
 
     def __init__(
-        self, shard: Path, weights: Mapping[str, float], rank_every: int, lock_fd: int = -1, prepare: str = ""
+        self,
+        shard: Path,
+        weights: Mapping[str, float],
+        rank_every: int,
+        lock_fd: int = -1,
+        prepare: str = "",
+        own: Own = NOBODY,
     ) -> None:
         """`weights` are those of link scores (`value.merit_weights`), `prepare` is the score that the policy needs
-        prepared; without either, nothing is ever computed."""
+        prepared; without either, nothing is ever computed. `own`: plug-ins that give a score or an order."""
         self._shard, self._weights, self._every, self._lock = shard, dict(weights), rank_every, lock_fd
-        self._prepare = prepare
+        self._prepare, self._own = prepare, own
         self._process: Process | None = None
         self.may_begin = True
         """Whether there is enough memory for a computation."""
@@ -117,6 +124,7 @@ class Scorer:
                 self.figures = json.loads(process.output)
                 pages, links, cpu = (self.figures[name] for name in ("pages", "links", "cpu"))
                 self._last = LinkScores(round(wall, 3), self._begun.visits, pages, links, cpu)
+                self.warnings += self.figures.get("wrong", ())
                 return read_scored(self._shard, self._weights)
             except (OSError, ValueError, KeyError) as error:
                 reason = str(error)
@@ -165,7 +173,7 @@ class Scorer:
 
     def _begin(self, visits: int, crawl_cpu_seconds: float) -> bool:
         self._begun = _Begun(visits, crawl_cpu_seconds, 0.0, self._manifest_size())
-        arguments = [str(self._shard), json.dumps(self._weights), self._prepare]
+        arguments = [str(self._shard), json.dumps(self._weights), self._prepare, json.dumps(self._own)]
         try:
             self._process = Process("gossamer.manager.scores.compute", arguments, b"", self._lock)
         except OSError as error:

@@ -25,6 +25,8 @@ from gossamer.collection.checked import compare_any
 from gossamer.rank.names import share_score
 
 SCORES: Final = "scores"
+PLUGIN: Final = "plugin"
+"""The score, and the strategy, of plug-ins."""
 _HEAD: Final = struct.Struct("<8sQQ")
 _MAGIC: Final = b"gossMER1"
 _NAME: Final = re.compile(r"(\d{12})\.merit")
@@ -44,10 +46,13 @@ class Scored:
 
 
 def merit_of(by_page: Mapping[str, Array], weights: Mapping[str, float], sites: int) -> F32:
-    """The merit of each page; scores that were not computed count nothing."""
+    """The merit of each page; scores that were not computed count nothing. That of a plug-in is no share: it counts as
+    it is."""
     merit = np.zeros(len(by_page["pagerank"]))
     for name, weight in weights.items():
-        if name in by_page:
+        if name == PLUGIN and name in by_page:
+            merit += weight * by_page[name]
+        elif name in by_page:
             share = by_page[name].astype(np.float64)
             if name == "indegree":
                 share /= max(1.0, share.sum())

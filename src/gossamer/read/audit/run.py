@@ -24,10 +24,12 @@ from gossamer.base.errors import UsageError
 from gossamer.base.units import plural
 from gossamer.collection.layout import SETTINGS
 from gossamer.rank.clicks import NEVER, clicks
-from gossamer.read.audit.checks import CHECKS, NAMES, SEVERITIES, Check, Limits, Severity
+from gossamer.read.audit.checks import CHECKS, SEVERITIES, Check, Limits, Severity
 from gossamer.read.audit.older import add_older
 from gossamer.read.audit.outside import add_outside, linked
+from gossamer.read.audit.own import OwnCheck
 from gossamer.read.near import near
+from gossamer.read.plugin_web import PluginWeb
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find, whole
 
@@ -128,6 +130,8 @@ class Audit:
     """What was not checked, and why."""
     waiting: tuple[str, ...] = ()
     """Checks that have not seen all that they are to see: that they found nothing says nothing."""
+    failed: tuple[str, ...] = ()
+    """Checks of plug-ins that could not be made; `notes` says why."""
 
     def count(self, severity: Severity) -> int:
         return sum(result.number for result in self.results if result.severity == severity)
@@ -141,22 +145,25 @@ class Audit:
 
     def to_json(self) -> dict[str, Any]:
         checks = [asdict(result) for result in self.results]
-        return {"audit": self.name, "pages": self.pages, "notes": list(self.notes), "checks": checks}
+        found = {"audit": self.name, "pages": self.pages, "notes": list(self.notes), "checks": checks}
+        return found | ({"failed": list(self.failed)} if self.failed else {})
 
 
-def chosen(names: Sequence[str]) -> tuple[Check, ...]:
-    """The checks of these names; all if there are none."""
+def chosen(names: Sequence[str], own: Sequence[OwnCheck] = ()) -> tuple[Check | OwnCheck, ...]:
+    """The checks of these names; all if there are none. `own`: those of plug-ins."""
+    every: tuple[Check | OwnCheck, ...] = (*CHECKS, *own)
+    known = [check.name for check in every]
     for name in names:
-        if name not in NAMES:
-            close = get_close_matches(name, NAMES, 1, 0.4)
+        if name not in known:
+            close = get_close_matches(name, known, 1, 0.4)
             cure = f"Did you mean {close[0]}? " if close else ""
-            raise UsageError(f"there is no check {name!r}", f"{cure}Checks: {', '.join(NAMES)}.")
-    return tuple(check for check in CHECKS if not names or check.name in names)
+            raise UsageError(f"there is no check {name!r}", f"{cure}Checks: {', '.join(known)}.")
+    return tuple(check for check in every if not names or check.name in names)
 
 
 def audit(
     folder: Path,
-    checks: Sequence[Check] = CHECKS,
+    checks: Sequence[Check | OwnCheck] = CHECKS,
     limits: Limits | None = None,
     unchecked: bool = False,
     show: Callable[[str, float], None] = lambda *_: None,
@@ -165,17 +172,25 @@ def audit(
     values = asdict(limits or Limits())
     with _opened(folder, unchecked, show) as (database, notes):
         pages = database.run("select count(*) from page where outcome in ('ok', 'duplicate')")[0][0]
-        results = []
+        results, failed = list[Result](), list[str]()
         for number, check in enumerate(checks):
-            show(check.sentence.format(**values), number / len(checks))
-            results.append(_result(database, check, values))
+            if isinstance(check, Check):
+                show(check.sentence.format(**values), number / len(checks))
+                results.append(_result(database, check, values))
+                continue
+            show(check.sentence, number / len(checks))
+            try:
+                results.append(_result_of_plugin(database, check))
+            except UsageError as error:
+                failed.append(check.name)
+                notes.append(f"The check {check.name} was not made: {error.message}.")
         unasked = int(database.run(_UNASKED)[0][0])
     waiting = tuple(each.name for each in checks if unasked and each.name.startswith("external-"))
     if waiting:
         notes.append(f"{plural(unasked, 'address', 'addresses')} of other sites were not requested: see --external.")
     if not pages:
         notes.append("No page was fetched yet. `gossamer status` says why.")
-    return Audit(folder.resolve().name, int(pages), tuple(results), tuple(notes), waiting)
+    return Audit(folder.resolve().name, int(pages), tuple(results), tuple(notes), waiting, tuple(failed))
 
 
 def addresses_outside(folder: Path, unchecked: bool = False) -> list[str]:
@@ -250,6 +265,14 @@ def _result(database: Database, check: Check, limits: dict[str, Any]) -> Result:
         Found(str(url), source, text, None if said is None else str(said)) for url, source, text, said in rows
     )
     return Result(check.name, check.severity, check.sentence.format(**limits), check.cure, len(found), found[:MOST])
+
+
+def _result_of_plugin(database: Database, check: OwnCheck) -> Result:
+    found, number = list[Found](), 0
+    for number, row in enumerate(check.rows(PluginWeb(database)), 1):
+        if number <= MOST:
+            found.append(Found(*row))
+    return Result(check.name, check.severity, check.sentence, check.cure, number, tuple(found))
 
 
 def compared(made: Audit, baseline: Path) -> Audit:

@@ -39,6 +39,7 @@ siterank* DOUBLE PageRank of its site in the graph of sites.
 linkrank* DOUBLE Weighted link rank.
 hub* DOUBLE Hub score.
 authority* DOUBLE Authority score.
+plugin* DOUBLE Score of a plug-in (plugins.score).
 component* BIGINT Number of its strongly connected component.
 part* VARCHAR Part of the bow-tie: main_norm, main_main, main_in, main_out, in, out, tentacle_in, tentacle_out, tunnel
   or island.
