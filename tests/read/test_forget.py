@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import random
 import shutil
@@ -24,12 +25,14 @@ from hypothesis import strategies as st
 from bench.verify import Made, Maker
 from gossamer.base.clock import RealClock
 from gossamer.base.errors import GossamerError, LockedError, UsageError
+from gossamer.base.model import NONE, VISIT, Outcome, VisitFlag
 from gossamer.collection import lock, orders, watches
 from gossamer.collection.blocks import BLOCK, offsets_until, texts_of
 from gossamer.collection.forgetting import blanks, tombstones
 from gossamer.collection.forgetting.finish import finish
 from gossamer.collection.forgetting.tables import Gone, changed, touched
 from gossamer.collection.forgetting.tombstones import INVALID, Names, Tombstone
+from gossamer.collection.journal.effects import Effects
 from gossamer.collection.layout import TABLES, archive_files, archive_name
 from gossamer.collection.recovery import recover
 from gossamer.collection.tables import seal
@@ -40,6 +43,9 @@ from gossamer.read.audit.outside import FOLDER as OUTSIDE
 from gossamer.read.forget import forget, listed, plan, unfinished
 from gossamer.read.sql.sources import find
 from gossamer.read.verify.verify import verify
+from gossamer.web.archive.archive import Archive, Copy, Exchange
+from gossamer.web.fetch.decode import Decoded
+from gossamer.web.fetch.response import read_head
 from tests.support import archiving
 from tests.support.effects_samples import small_effects
 from tests.support.powercut import Disk, Loss, read_recordings
@@ -506,3 +512,61 @@ def test_a_crawl_that_was_killed_is_stopped_first(tmp_path: Path) -> None:
     gone(tmp_path, made.urls[59])
     assert holding(tmp_path, *words_of(made, 59), f"text of {made.urls[59]}") == []
     assert verify(tmp_path).findings == []
+
+
+class Unchanging(Maker):
+    """Each page that repeats a body is asked again at once: it has not changed (304)."""
+
+    def visits(self, count: int, archive: Archive) -> Effects:
+        effects = Maker.visits(self, count, archive)
+        repeats = effects.visits[(effects.visits["flags"] & VisitFlag.REPEATED) != 0]
+        again = np.zeros(len(repeats), VISIT)
+        for name in ("page", "site", "origin", "ask", "time", "start", "end", "payload"):
+            again[name] = repeats[name]
+        again["outcome"], again["status"], again["flags"] = Outcome.NOT_MODIFIED, 304, VisitFlag.REPEATED
+        again["duplicate_of"], again["retry_after"], again["delay"] = NONE, -1, -1
+        head = read_head([b"HTTP/1.1 304 Not Modified\r\n", b"\r\n"])
+        for number, (new, old) in enumerate(zip(again, repeats, strict=True)):
+            asked = self.made.asked[self.made.urls[int(old["page"])]].encode()
+            exchange = Exchange(
+                asked, "127.0.0.1", float(old["time"]), b"GET / HTTP/1.1\r\n\r\n", head, b"", Decoded(b"", True, True)
+            )
+            place = archive.write(exchange, None, Copy(old["payload"].tobytes(), 0, int(old["warc_offset"])))
+            new["number"] = 1_000 + number
+            new["warc_offset"], new["warc_end"] = place.offset, place.end
+        effects.visits = np.concatenate([effects.visits, again])
+        return effects
+
+
+def replays_of_304(made: Made) -> list[tuple[str, bytes]]:
+    """The URL of each line of a 304 in the index, and the record that is replayed."""
+    found = []
+    for path in sorted((made.shard / "cdx").iterdir()):
+        for line in path.read_text().splitlines():
+            said = json.loads(line.split(" ", 2)[2])
+            if "revisit" in said:
+                archive = made.shard / "warc" / said["filename"]
+                at = int(said["offset"])
+                record = gzip.decompress(archive.read_bytes()[at : at + int(said["length"])])
+                found.append((said["url"], record))
+    return found
+
+
+def test_a_304_names_the_copy_wherever_it_is_moved(tmp_path: Path) -> None:
+    made = Unchanging(tmp_path, repeat=3).make(30, 10)
+    assert verify(tmp_path).findings == []
+    same = [url for page, url in enumerate(made.urls) if page and page % 3 == 0 and url in made.bodies]
+    before = replays_of_304(made)
+    assert len(before) == len(made.repeats) > 4
+    for forgotten in (same[0], same[1], same[2]):
+        gone(tmp_path, forgotten)
+        assert verify(tmp_path).findings == []
+        assert holding(tmp_path, f'"{made.asked[forgotten]}"', f"URI: {made.asked[forgotten]}\r") == []
+        left = replays_of_304(made)
+        assert {url for url, _ in left} == {url for url, _ in before} - {
+            made.asked[url] for url in same[: same.index(forgotten) + 1]
+        }
+        for url, record in left:
+            assert not blanks.is_blank(record)
+            assert f"WARC-Target-URI: {url}\r\n".encode() in record
+            assert b"\r\n\r\nHTTP/1.1 304" not in record

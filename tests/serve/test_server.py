@@ -232,6 +232,12 @@ def test_the_feed_has_the_changes(web: gossamer.Collection, browser: TestClient)
         found += [row["url"] for row in page["rows"]]
         after = page["next"]
     assert found == [event.url for event in events]
+    for path in ("/feed", "/changes", "/feed"):  # each keeps its own answer: the page reads one event more
+        answer = browser.get(f"{API}/collections/crawl{path}?rows=25&since=2000-01-01")
+        if path == "/changes":
+            assert (len(answer.json()["rows"]), answer.json()["next"] is not None) == (25, True)
+        else:
+            assert answer.text.count("<entry>") == 25
     feed = browser.get("/c/crawl/feed", params={"rows": 1000})
     assert feed.headers["content-type"].startswith("application/atom+xml")
     links = ElementTree.fromstring(feed.text).findall(".//{http://www.w3.org/2005/Atom}entry/{*}link")
@@ -331,6 +337,18 @@ def test_a_form_of_another_site_is_refused(browser: TestClient) -> None:
             == 403
         )
     assert browser.post("/c/crawl/sql", data={"query": "select 1"}, headers=OWN).status_code == 200
+
+
+def test_a_page_of_another_site_cannot_make_a_browser_ask(browser: TestClient) -> None:
+    """It could not read the answer, but a hundred questions at once are work. A link may lead here."""
+    path = f"{API}/collections/crawl/pages"
+    for site in ("cross-site", "same-site"):
+        for dest in ("empty", "image", "iframe", "script"):
+            headers = {"sec-fetch-site": site, "sec-fetch-dest": dest}
+            assert browser.get(path, headers=headers).status_code == 403, headers
+        assert browser.get(path, headers={"sec-fetch-site": site, "sec-fetch-dest": "document"}).status_code == 200
+    for site in ("same-origin", "none"):
+        assert browser.get(path, headers={"sec-fetch-site": site, "sec-fetch-dest": "empty"}).status_code == 200
 
 
 @pytest.mark.parametrize("path", [f"{API}/collections/crawl/sql?query=select+1", "/c/crawl/sql?query=select+1"])

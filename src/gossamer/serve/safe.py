@@ -2,7 +2,9 @@
 
 - **Host**: only names that this server was started for. A page elsewhere whose name is made to lead here (DNS
   rebinding) is refused.
-- **Origin**: what changes something must come from this server's own pages, or carry the token.
+- **Origin**: what changes something must come from this server's own pages, or carry the token. Pages of others cannot
+  make a browser ask for anything, only lead there by a link: what they ask for they could not read, but answers take
+  time.
 - **Token**: needed to change anything and for SQL, everywhere; for all else, too, unless only this machine can ask.
 - **Headers**: nothing runs but our own scripts, nothing is loaded from elsewhere, nobody frames us, nothing is kept.
 - **Bounds**: of a body; of wrong tokens in a minute.
@@ -28,6 +30,8 @@ WRONG: Final = 10
 OPEN: Final = ("/static/", "/token", "/health", "/ready")
 """Paths that need no token: they say nothing about a collection."""
 _LONGEST_NUMBER: Final = 10
+_OURS: Final = frozenset(("none", "same-origin"))
+"""Whose requests a browser says it sends: the user's own, and those of our pages (W3C Fetch Metadata)."""
 _SAFE_METHODS: Final = frozenset(("GET", "HEAD", "OPTIONS"))
 _POLICY: Final = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src data:; connect-src 'self'; frame-src 'self';"
@@ -41,6 +45,7 @@ HEADERS: Final = {
     "cross-origin-opener-policy": "same-origin",
     "cross-origin-resource-policy": "same-origin",
     "x-frame-options": "DENY",
+    "x-dns-prefetch-control": "off",  # a stored copy has links: nobody's name server hears of them
 }
 Refusal = Callable[[Scope, int, str, str], Response]
 """Makes the answer for a request that is refused: status, what is wrong, and the cure."""
@@ -99,6 +104,8 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         if headers.get("host", "").lower() not in self._hosts:
             return self._refusal(scope, 421, "this server is not for that host", "Use the address that it printed.")
+        if headers.get("sec-fetch-site", "none") not in _OURS and headers.get("sec-fetch-dest") != "document":
+            return self._refusal(scope, 403, "the page of another site asks", "Follow a link, or enter the address.")
         changes = scope["method"] not in _SAFE_METHODS
         if not scope["query_string"].isascii():
             return self._refusal(scope, 400, "the address is not a URL", "Write other characters as percent-encodings.")

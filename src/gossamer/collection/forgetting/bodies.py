@@ -4,7 +4,8 @@ Their records are revisit records: they have a head of their own, and name the r
 6.7.2). When that one goes, the first of them becomes a response record with the body, and the cleaned text if there was
 one; the others name it instead. A revisit record says `WARC-Refers-To-Target-URI` too, which is the URL that is to be
 forgotten. The new records are longer or shorter than the old ones: so they, and the requests before them, are written
-to a new archive file, and their visits refer to it. Their ids and dates stay.
+to a new archive file, and their visits refer to it. Their ids and dates stay. The record of an answer that a page has
+not changed (304) also says where the copy is: it goes behind the records of its copies, and names their new places.
 
 If a record cannot be read, the page keeps a record without a body: there was none that could be read.
 """
@@ -26,13 +27,14 @@ from isal import isal_zlib
 from gossamer.base import disk
 from gossamer.base.arrays import U64, Array, Records
 from gossamer.base.errors import StorageError
-from gossamer.base.model import VisitFlag
+from gossamer.base.model import Outcome, VisitFlag
 from gossamer.collection import cdx
+from gossamer.collection.cdx import UNCHANGED, Replayed
 from gossamer.collection.forgetting.tables import Gone, Place, columns, numbers_of
 from gossamer.collection.forgetting.tombstones import Span
 from gossamer.collection.layout import archive_name
 from gossamer.collection.manifest import Line
-from gossamer.collection.tables.forms import Archive, Raw, one_chunk
+from gossamer.collection.tables.forms import Archive, Raw, Word, one_chunk
 
 _ALL: Final = 1 << 62
 _HEAD: Final = 1 << 13
@@ -41,7 +43,7 @@ _END: Final = b"\r\n\r\n"
 _UNMODIFIED: Final = b"/server-not-modified"
 _REFERS: Final = b"WARC-Refers-To"
 _OF_REVISITS: Final = (b"WARC-Profile", b"WARC-Truncated", _REFERS, _REFERS + b"-Target-URI", _REFERS + b"-Date")
-_ARCHIVED: Final = ("page", "site", "flags", "warc_file", "warc_offset", "warc_end", "payload")
+_ARCHIVED: Final = ("page", "site", "flags", "outcome", "warc_file", "warc_offset", "warc_end", "payload")
 
 KINDS: Final = np.dtype(
     [
@@ -53,6 +55,7 @@ KINDS: Final = np.dtype(
         ("start", "<u8"),
         ("flags", "<u2"),
         ("gone", "?"),
+        ("unmodified", "?"),
         ("payload", "V20"),
     ]
 )
@@ -78,6 +81,8 @@ def _archived(shard: Path, line: Line, gone: Gone) -> Records:
     visits["file"] = Archive().read(one_chunk(table, "warc_file"))
     for name, column in (("offset", "warc_offset"), ("end", "warc_end"), ("flags", "flags")):
         visits[name] = numbers_of(table, column)
+    outcomes = Word(Outcome).read(one_chunk(table, "outcome"))
+    visits["unmodified"] = outcomes == int(Outcome.NOT_MODIFIED)
     if "payload" in table.column_names:
         visits["payload"] = np.ascontiguousarray(Raw(20).read(one_chunk(table, "payload"))).view("V20").reshape(-1)
     visits["gone"] = gone.has_page(numbers_of(table, "page")) | gone.has_site(numbers_of(table, "site"))
@@ -110,12 +115,15 @@ class Record(NamedTuple):
     def without(self, names: Sequence[bytes]) -> list[tuple[bytes, bytes]]:
         return [(name, value) for name, value in self.fields if name not in names]
 
-    def member(self) -> bytes:
-        """The record as a gzip member; length and digest of its block are computed."""
+    def plain(self) -> bytes:
+        """The record, not compressed; length and digest of its block are computed."""
         own = {b"WARC-Block-Digest": _digest(self.block), b"Content-Length": b"%d" % len(self.block)}
         lines = [name + b": " + own.get(name, value) for name, value in self.fields]
-        raw = b"\r\n".join([b"WARC/1.1", *lines]) + _END + self.block + _END
-        member: bytes = isal_zlib.compress(raw, 1, wbits=31)
+        return b"\r\n".join([b"WARC/1.1", *lines]) + _END + self.block + _END
+
+    def member(self) -> bytes:
+        """The record as a gzip member."""
+        member: bytes = isal_zlib.compress(self.plain(), 1, wbits=31)
         return member
 
 
@@ -133,6 +141,13 @@ class Moved:
     length: int = 0
     lost: int = 0
     """Bodies that could not be read."""
+    copies: dict[tuple[bytes, bytes], bytes] = field(default_factory=dict)
+    """What the record of a 304 says of a copy that was moved, by its old offset and file."""
+
+    def referring(self, unchanged: bytes) -> bytes:
+        """What the record of a 304 says from now on of where its copy is."""
+        offset, _, _, file, *_ = [*unchanged.split(b" "), b"", b"", b"", b""]
+        return self.copies.get((offset, file), unchanged)
 
 
 def move(shard: Path, visits: Records, number: int, warcinfo: bytes) -> Moved:
@@ -188,26 +203,29 @@ def _field(shard: Path, visit: Array, name: bytes) -> bytes:
 
 
 def _write(shard: Path, file: disk.Appender, original: Array, copies: Records, moved: Moved) -> None:
-    """Moves the records of `copies`; the first that can have the body gets it."""
+    """Moves the records of `copies`; the first that can have the body gets it. Those of a 304 come last."""
     body, text = _contents(shard, original)
     first: Record | None = None
-    for copy in copies:
+    for copy in copies[np.argsort(copies["unmodified"], kind="stable")]:
         request, revisit = _exchange(shard, copy)
         if revisit is None:
             continue
         flags = int(copy["flags"])
         unmodified = revisit.field(b"WARC-Profile").endswith(_UNMODIFIED)
         if first is None and body is not None and not unmodified:
-            first = _with_body(revisit, body)
+            first = record = _with_body(revisit, body)
             members, flags = [first.member()], flags & ~_REPEATED
             if text is not None:
                 members.append(_text_of(first, text).member())
                 flags |= _TEXT
         else:
-            members = [_referring(revisit, first).member()]
+            record = _referring(revisit, first, moved)
+            members = [record.member()]
             moved.lost += first is None and not unmodified
         start = file.append(request + b"".join(members))
         place = Place(moved.number, start + len(request), file.length, flags)
+        here = Replayed.of(record.plain(), place.offset, len(members[0]), Path(archive_name(moved.number)).name)
+        moved.copies[b"%d" % copy["offset"], Path(archive_name(int(copy["file"]))).name.encode()] = bytes(here)
         moved.places[int(copy["segment"])][int(copy["row"])] = place
         moved.blank.append((int(copy["file"]), int(copy["start"]), int(copy["end"])))
 
@@ -259,9 +277,10 @@ def _text_of(response: Record, text: Record) -> Record:
     return Record(fields, text.block)
 
 
-def _referring(revisit: Record, first: Record | None) -> Record:
+def _referring(revisit: Record, first: Record | None, moved: Moved) -> Record:
     """A revisit record that refers to this response; without one, it says only what it is."""
     named = {
+        UNCHANGED: moved.referring(revisit.field(UNCHANGED)),
         _REFERS: b"" if first is None else first.field(b"WARC-Record-ID"),
         _REFERS + b"-Target-URI": b"" if first is None else first.field(b"WARC-Target-URI"),
         _REFERS + b"-Date": b"" if first is None else first.field(b"WARC-Date"),

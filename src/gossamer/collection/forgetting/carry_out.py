@@ -16,6 +16,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
+import numpy as np
 import xxhash
 
 from gossamer.base import disk
@@ -107,17 +108,21 @@ def _spans(visits: Records, forgotten: Forgotten) -> list[Span]:
 
 
 class _Index:
-    """The CDXJ index without the lines of records that go, and with those of the new archive file."""
+    """The CDXJ index without the lines of records that go, and with those of the new archive file.
+
+    The line of a 304 has the place of its copy: it is known by the record that it is made of."""
 
     def __init__(self, shard: Path, visits: Records, moved: Moved, lines: list[Line]) -> None:
         self._shard = shard
         self._gone: dict[bytes, set[int]] = defaultdict(set)
-        places = {(segment, row) for segment, rows in moved.places.items() for row in rows}
-        for visit in visits[visits["gone"]].tolist():
-            self._gone[_name(visit[2])].add(visit[3])
-        for visit in visits[~visits["gone"]].tolist() if places else ():
-            if (visit[0], visit[1]) in places:
-                self._gone[_name(visit[2])].add(visit[3])
+        self._unmodified = set[bytes]()
+        goes = visits["gone"].copy()
+        for segment, rows in moved.places.items():
+            goes |= (visits["segment"] == segment) & np.isin(visits["row"], list(rows))
+        for visit in visits[goes & ~visits["unmodified"]]:
+            self._gone[_name(int(visit["file"]))].add(int(visit["offset"]))
+        for visit in visits[goes & visits["unmodified"]]:
+            self._unmodified.update(_lines(shard, visit))
         indexed = [line for line in lines if _file(line) is not None]
         self._heir = (indexed or lines)[-1]["segment"] if moved.length else None
         """The segment that takes the new archive file."""
@@ -148,8 +153,18 @@ class _Index:
         return {**line, "files": files}
 
     def _goes(self, line: bytes) -> bool:
+        if b'", "revisit": "' in line:
+            return line in self._unmodified
         found = _PLACE.search(line)
         return found is not None and int(found[1]) in self._gone.get(found[2], ())
+
+
+def _lines(shard: Path, visit: Records) -> list[bytes]:
+    """The line of the record of a visit; none if it cannot be read."""
+    path, place = shard / archive_name(int(visit["file"])), (int(visit["offset"]), int(visit["end"]))
+    with suppress(OSError, StorageError):
+        return cdx.lines(path, *place)
+    return []
 
 
 def _name(number: int) -> bytes:

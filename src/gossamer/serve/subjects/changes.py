@@ -74,8 +74,8 @@ def _chosen(asked: Asked, rows: int) -> tuple[dict[str, int], list[Event]]:
             counts = events.choose(choice)
             return counts, list(events.with_lines(events.newest(rows, before), LINES))
 
-    key = "&".join(f"{name}={asked.text(name)}" for name in ("kind", "site", "since", "watch", "after", "rows"))
-    return asked.seen.once(f"changes {key}", FRESH, make)
+    key = "&".join(f"{name}={asked.text(name)}" for name in ("kind", "site", "since", "watch", "after"))
+    return asked.seen.once(f"changes {rows} {key}", FRESH, make)
 
 
 @contextmanager
