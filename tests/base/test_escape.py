@@ -320,6 +320,10 @@ def crawled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     more = 'HTTP/1.1" 200 5 "-" "x" 1700000000.000 0.001 http evil.example 127.0.0.1 5 ""'
     request = f'"GET /\x1b[31m\\x1B[2J\u202e\\x0A{FORGED} {more}'
     (folder / "access.log").write_text(f"127.0.0.1 - - [17/Nov/2026:08:00:00 +0000] {request}\n" * 3)
+    named = f'"GET /a.png HTTP/1.1" 200 5 "http://{WORST.replace(chr(34), "")}/" "Browser/1.0"'
+    viewed = '"GET /a HTTP/1.1" 200 5 "-" "Browser/1.0"'
+    lines = [f"127.0.0.1 - - [17/Nov/2026:08:00:00 +0000] {each}\n" for each in (*(named,) * 20, viewed)]
+    (folder / "worst.log").write_text("".join(lines))
     return folder
 
 
@@ -411,6 +415,13 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         ["DIR/access.log", "--config", "DIR/crawl/crawl.toml", "--json"],
     ],
     "rank": [["DIR/crawl"], ["DIR/crawl", "--json"]],
+    "sessions": [
+        ["DIR/access.log"],
+        ["DIR/worst.log", "--json"],
+        ["DIR/worst.log"],
+        ["DIR/worst.log", "--host", WORST, "--timeout", WORST],
+        [WORST],
+    ],
     "simulate": [["DIR/crawl", "--strategy", WORST], ["DIR/" + WORST.replace("/", ""), "--strategy", "random"]],
     "compare": [["DIR/crawl", "--strategy", WORST], ["DIR/" + WORST.replace("/", "")]],
     "reproduce": [[], [WORST]],

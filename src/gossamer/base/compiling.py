@@ -20,7 +20,7 @@ from gossamer.base.process import Process
 TOOL: Final = "gossamer.tools.compile"
 LOOK: Final = 0.25
 """Seconds between looks at how far it is."""
-PIECES: Final = {CRAWL: 4, SCORES: 1, LABORATORY: 2}
+PIECES: Final = {CRAWL: 4, SCORES: 1, LABORATORY: 3}
 """Pieces of each group: more processes would have nothing to do."""
 _KERNEL: Final = re.compile(rb"^@(?:njit|allocating)\n", re.MULTILINE)
 _WHAT: Final = {CRAWL: "of a crawl", SCORES: "of link scores", LABORATORY: "of the laboratory"}

@@ -31,6 +31,7 @@ from gossamer.cli.query import explain, sql, status
 from gossamer.cli.report import report
 from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.serve import serve
+from gossamer.cli.sessions import sessions
 from gossamer.cli.simulate import simulate
 from gossamer.cli.steer import add, again
 from gossamer.cli.watch import watch
@@ -52,7 +53,7 @@ _OF_COLLECTIONS: Final = (
     mine,
     doctor,
 )
-_OF_WEBS: Final = (web, check, rank, simulate, compare, reproduce)
+_OF_WEBS: Final = (web, check, sessions, rank, simulate, compare, reproduce)
 
 app: Final = click.version_option(__version__, message="gossamer %(version)s", help="Show the version.")(
     Group(

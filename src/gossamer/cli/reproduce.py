@@ -57,14 +57,17 @@ def compare(folder: Path, strategy: tuple[str, ...], out: Path | None, random_se
 
 
 @command
-@argument("name", "[NAME|chapter-8|all]", "Name like table-4.1 or fig-4.7.", type=str, required=False)
+@argument("name", "[NAME|chapter-5|chapter-8|all]", "Name like table-4.1 or fig-4.7.", type=str, required=False)
 @click.option("--graph", type=PATH, metavar="FILE", multiple=True, help="Graph file to use; repeatable.")
 @click.option(
     "--collection",
     type=PATH,
     metavar="DIR",
     multiple=True,
-    help="Collection for figures 4.12 to 4.16 and chapter 8; repeatable.",
+    help="Collection for figures 4.12 to 4.16, 5.17 and chapter 8; repeatable.",
+)
+@click.option(
+    "--log", "logs", type=PATH, metavar="FILE", multiple=True, help="Access log of a site for chapter 5; repeatable."
 )
 @click.option("--out", type=PATH, metavar="FOLDER", help="Write CSV files, plots, a report and an HTML page here.")
 @click.option("--random-seed", type=click.IntRange(min=0), default=1, help="The same seed gives the same results.")
@@ -77,6 +80,7 @@ def reproduce(
     name: str | None,
     graph: tuple[Path, ...],
     collection: tuple[Path, ...],
+    logs: tuple[Path, ...],
     out: Path | None,
     random_seed: int,
     seconds: float,
@@ -108,7 +112,7 @@ def reproduce(
         try:
             needs_graphs = any(NAMES[each].on_graphs for each in wanted)
             graphs = subjects(graph, random_seed) if needs_graphs else []
-            lab = Lab(bench, graphs, crawls, random_seed, seconds, full)
+            lab = Lab(bench, graphs, crawls, random_seed, seconds, full, logs)
             for each in wanted:
                 findings.append(NAMES[each].function(lab))
                 if out is not None:

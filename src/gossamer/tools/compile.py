@@ -158,10 +158,30 @@ def graphs() -> None:
     analyse(graph, lambda step: None)
 
 
+def sessions() -> None:
+    """Logs in each format, and surfers who walk."""
+    from gossamer.laboratory.sessions import made
+    from gossamer.laboratory.sessions.gather import gather
+    from gossamer.laboratory.sessions.walk import walk
+    from gossamer.rank.surfers import MODELS
+
+    model = MODELS["C"]
+    w3c = "#Fields: date time c-ip cs-method cs-uri-stem sc-status\n2026-01-01 00:00:00 192.0.2.1 GET / 200\n"
+    json = '{"ip": "192.0.2.1", "time": 1, "status": 200, "request": "GET / HTTP/1.1"}\n'
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.log"
+        made.write(path, model, (0.3,), 3)
+        gather([path], "")
+        for text in (w3c, json):
+            path.write_text(text)
+            gather([path], "")
+    walk(model, (0.3,), 10)
+
+
 PIECES: Final = {
     CRAWL: (crawls, plans, effects, rest),
     SCORES: (scores,),
-    LABORATORY: (simulations, graphs),
+    LABORATORY: (simulations, graphs, sessions),
 }
 
 

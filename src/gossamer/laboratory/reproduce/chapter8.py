@@ -558,11 +558,11 @@ def _section(lab: Lab, row: Row) -> Finding:
     """The section of the report, computed once for each collection or pair of them."""
     key = f"{row.section} of {1 + row.compared}"
     if key not in lab.reported:
-        webs = [lab.crawls.collection(number, _web(lab.random_seed + number)) for number in range(1 + row.compared)]
+        webs = [lab.crawls.collection(number, national(lab.random_seed + number)) for number in range(1 + row.compared)]
         (lab.reported[key],) = make.report(webs, [row.section], show=lab.bench.show)
     return lab.reported[key]
 
 
-def _web(seed: int) -> DemoWeb:
-    """Its ages end today, as the report counts them to the time of a visit."""
+def national(seed: int) -> DemoWeb:
+    """A national Web. Its ages end today, as the report counts them to the time of a visit."""
     return DemoWeb(**(SHAPE | {"seed": seed, "now": int(time.time())}))

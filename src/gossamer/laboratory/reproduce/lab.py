@@ -25,6 +25,7 @@ from gossamer.laboratory.findings.finding import Finding, Kind, Plot, Sentence, 
 from gossamer.laboratory.graphs.webgraph import WebGraph
 from gossamer.laboratory.reproduce import paper
 from gossamer.laboratory.reproduce.crawls import Crawls
+from gossamer.laboratory.sessions.present import Site
 
 KNOWN: Final = ("debian-docs.npz", "cnr-2000.npz")
 SHARED: Final = Path("../shared/data/graphs")
@@ -47,10 +48,14 @@ class Lab:
     """Duration of each crawl with limited bandwidth (003)."""
     full: bool = False
     """Whether long experiments are run in full."""
+    logs: Sequence[Path] = ()
+    """Access logs, each of a site; those found on disk if there are none."""
     made: dict[str, Subject] = field(default_factory=dict)
     """Subjects that several figures share."""
     reported: dict[str, Finding] = field(default_factory=dict)
     """Sections of the report that several figures share."""
+    sites: list[Site] = field(default_factory=list)
+    """The sites of the logs, once they are read."""
 
     @property
     def subject(self) -> Subject:

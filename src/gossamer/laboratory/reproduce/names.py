@@ -9,11 +9,22 @@ from typing import Final
 
 from gossamer.base.errors import UsageError
 from gossamer.laboratory.findings.finding import Finding
-from gossamer.laboratory.reproduce import bandwidth, batches, chapter8, curves, freshness, orders, real, robots
+from gossamer.laboratory.reproduce import (
+    bandwidth,
+    batches,
+    chapter5,
+    chapter8,
+    curves,
+    freshness,
+    orders,
+    real,
+    robots,
+)
 from gossamer.laboratory.reproduce.lab import Lab
 from gossamer.laboratory.reproduce.scheduling import finding as scheduling
 
 ALL: Final = "all"
+CHAPTER_5: Final = "chapter-5"
 CHAPTER_8: Final = "chapter-8"
 
 
@@ -89,6 +100,12 @@ NAMES: Final[dict[str, Reproduction]] = {
     "fig-003": Reproduction("Four ways to limit the bandwidth, second by second.", "003, 3", bandwidth.fig_003, False),
     "freshness": Reproduction("Twelve policies of re-visits, by budget.", "2.4.2", freshness.freshness, False),
     **{
+        name: Reproduction(row.sentence, row.source, chapter5.reproduction(name), False)
+        for name, row in chapter5.ROWS.items()
+    },
+    "models-5": Reproduction("Models A, B, C: simulated, and found again.", "5.2", chapter5.simulated, False),
+    "fig-5.17": Reproduction("Cumulated PageRank by level.", "5.5", chapter5.ranked, False),
+    **{
         name: Reproduction(row.sentence, row.source, chapter8.reproduction(name), False)
         for name, row in chapter8.ROWS.items()
     },
@@ -97,13 +114,17 @@ NAMES: Final[dict[str, Reproduction]] = {
 
 
 def named(name: str) -> list[str]:
-    """The reproductions with this name; `chapter-8` has all of that chapter, `all` leaves out repetitions."""
+    """The reproductions with this name; a chapter has all of that chapter, `all` leaves out repetitions."""
     if name == ALL:
         return [each for each, reproduction in NAMES.items() if not reproduction.same_as]
+    if name == CHAPTER_5:
+        return [*chapter5.ROWS, "models-5", "fig-5.17"]
     if name == CHAPTER_8:
         return [*chapter8.ROWS]
     if name in NAMES:
         return [name]
-    near = get_close_matches(name, (*NAMES, CHAPTER_8, ALL), 1, 0.5)
+    near = get_close_matches(name, (*NAMES, CHAPTER_5, CHAPTER_8, ALL), 1, 0.5)
     meant = f"Did you mean {near[0]}? " if near else ""
-    raise UsageError(f"there is no reproduction {name!r}", f"{meant}There are: {', '.join(NAMES)}, {CHAPTER_8}, {ALL}.")
+    raise UsageError(
+        f"there is no reproduction {name!r}", f"{meant}There are: {', '.join(NAMES)}, {CHAPTER_5}, {CHAPTER_8}, {ALL}."
+    )
