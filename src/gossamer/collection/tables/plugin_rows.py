@@ -34,7 +34,7 @@ TYPES: Final[Mapping[str, pa.DataType]] = {
     "date": pa.timestamp("us", "UTC"),
     "url": pa.string(),
 }
-MOST_AT_ONCE: Final = 4 << 20
+MOST_AT_ONCE: Final = 1 << 20
 """Bytes of JSON that are read at once, or those of one line."""
 _UNREADABLE: Final = "what the plug-in returned was damaged on its way"
 _Line = tuple[int, bytes, bytes]
@@ -71,7 +71,7 @@ def _table(lines: Sequence[_Line], visits: Records, ticks: Any, shard: int) -> d
     columns = list(dict.fromkeys(c for each in names for c in Table.parse("t", each.decode()).columns))
     place = {each: [columns.index(c) for c in Table.parse("t", each.decode()).columns] for each in names}
     parts = [_arrays(batch, columns, place) for batch in _batches(lines)]
-    of, errors, *made = parts[0] if len(parts) == 1 else map(pa.concat_arrays, zip(*parts, strict=True))
+    of, errors, *made = map(pa.chunked_array, zip(*parts, strict=True))
     rows = of.to_numpy()
     return {
         "page": Page(shard).write({"page": visits["page"][rows]}, "page"),
