@@ -15,6 +15,7 @@ from fuzz.targets.groups import GroupsTarget
 from fuzz.targets.html import HtmlTarget
 from fuzz.targets.join import JoinTarget
 from fuzz.targets.journal import JournalTarget
+from fuzz.targets.logs import LogsTarget
 from fuzz.targets.names import NamesTarget
 from fuzz.targets.robots import RobotsTarget
 from fuzz.targets.sitemaps import SitemapsTarget
@@ -39,5 +40,6 @@ TARGETS: Final[dict[str, type[Target]]] = {
         DamagedTarget,
         AskedTarget,
         ExtractTarget,
+        LogsTarget,
     )
 }

@@ -138,6 +138,16 @@ def test_lines_may_end_like_on_windows_or_not_at_all(tmp_path: Path) -> None:
     assert read(path)[1] == read(written(tmp_path, *COMBINED))[1]
 
 
+def test_a_file_that_is_damaged_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
+    whole = bytearray(gzip.compress("".join(f"{COMBINED[0]}{n}\n" for n in range(5_000)).encode()))
+    whole[len(whole) // 2 : len(whole) // 2 + 9] = b"\xff" * 9
+    path = tmp_path / "damaged.log.gz"
+    path.write_bytes(whole)
+    log = Log(path)
+    assert sum(len(block.begin) for block in log.blocks(1_000)) < 5_000
+    assert log.cut
+
+
 def test_a_file_that_is_cut_short_is_read_as_far_as_it_goes(tmp_path: Path) -> None:
     whole = gzip.compress("".join(f"{COMBINED[0]}{n}\n" for n in range(5_000)).encode())
     path = tmp_path / "a.log.gz"

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, cast
 
 import numpy as np
+from isal import isal_zlib
 
 from gossamer.base.arrays import I64, U8
 from gossamer.base.errors import UsageError
@@ -24,6 +25,7 @@ SIZE: Final = 8 << 20
 """Bytes of a block."""
 LONGEST: Final = 1 << 20
 """Bytes of a line; the rest of a longer one is dropped."""
+_InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # the stub declares an instance
 _GZIP: Final = b"\x1f\x8b"
 _OTHERS: Final = {b"BZh": "bzip2", b"\xfd7zX": "xz", b"\x28\xb5\x2f\xfd": "zstd", b"PK\x03\x04": "zip"}
 
@@ -84,7 +86,7 @@ class Log:
     def _piece(self, stream: BinaryIO, size: int) -> bytes:
         try:
             piece = stream.read(size)
-        except (EOFError, OSError, zlib.error) as error:
+        except (EOFError, OSError, zlib.error, _InflateError) as error:
             self.cut = str(error) or type(error).__name__
             return b""
         finally:
