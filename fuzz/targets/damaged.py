@@ -53,7 +53,7 @@ def _sql(folder: Path, fresh: bool = False) -> Any:
     try:
         return [sorted(map(repr, opened.query(f"from {name}").rows)) for name in VIEWS]
     finally:
-        opened.connection.close()
+        opened.close()
 
 
 def _explain(folder: Path) -> Any:

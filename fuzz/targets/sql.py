@@ -139,7 +139,7 @@ class SqlTarget(Target):
 
     def _open(self) -> None:
         if self._database is not None:
-            self._database.connection.close()
+            self._database.close()
         self._database = Database(find(self._collection), config.load(self._collection / SETTINGS), "200MB")
 
     def _all(self) -> dict[str, tuple[int, int]]:

@@ -148,6 +148,33 @@ def test_a_name_without_scheme_is_the_folder_and_the_error_says_so(here: Path) -
         assert cure in error.value.cure
 
 
+@pytest.mark.parametrize("word", ["https:/example.org", "http:example.org", "HTTP:/example.org"])
+def test_a_url_with_one_slash_is_corrected(here: Path, word: str) -> None:
+    with pytest.raises(UsageError, match=r"has (only one|no) slash") as error:
+        place_of(word)
+    assert error.value.cure == f"Write {word.split(':')[0]}://example.org"
+    assert place_of("http", "https://example.org")[0] == "http"
+
+
+def test_a_seed_at_a_private_address_is_noted_at_the_start(here: Path) -> None:
+    said = list[str]()
+    private = (
+        "http://127.0.0.1:8080/",
+        "http://localhost/",
+        "http://[fe80::1]/",
+        "http://192.168.1.7/a",
+        "http://1.1.1.1/",
+    )
+    contact = ("harvester.contact=a@example.org",)
+    prepare(CrawlRequest(Path("new"), private, changes=contact), said.append)
+    noted = [line.split()[1] for line in said if "is a private address" in line]
+    assert noted == ["127.0.0.1", "localhost", "[fe80::1]", "192.168.1.7"]
+    said.clear()
+    changes = (*contact, "harvester.allow_private=true")
+    prepare(CrawlRequest(Path("own"), private, changes=changes), said.append)
+    assert not [line for line in said if "private" in line]
+
+
 def test_no_word_at_all_is_a_usage_error() -> None:
     said = CliRunner().invoke(app, ["crawl"])
     assert said.exit_code == 2

@@ -43,6 +43,26 @@ def refused(*arguments: str | Path) -> GossamerError:
     return raised.value
 
 
+@pytest.mark.parametrize(
+    "words",
+    [
+        "rank",
+        "compare",
+        "report",
+        "graph show",
+        "graph sample",
+        "graph export --edges x.tsv",
+        "simulate --strategy opic",
+    ],
+)
+def test_a_place_that_is_not_there_is_told_before_kernels_are_compiled(
+    words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("gossamer.cli.options.compile_kernels", lambda _: pytest.fail("it compiles first"))
+    assert "nothere" in refused(*words.split(), tmp_path / "nothere").message
+
+
 # --- simulate ------------------------------------------------------------------------------------------------
 
 

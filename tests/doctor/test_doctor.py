@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import resource
 import shutil
 import time
+import tomllib
 from collections import namedtuple
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -27,6 +29,7 @@ from gossamer.doctor import line, machine, package
 from gossamer.doctor.check import Check, Found, Level, Patient, examine, ok
 from gossamer.doctor.table import CHECKS, OF_A_COLLECTION
 from tests.support.nameserver import NameServer
+from tests.support.paths import ROOT
 from tests.support.server import Server, free_port
 from tests.support.statistics import JSON
 
@@ -298,7 +301,14 @@ def test_a_cache_that_cannot_be_written_is_wrong(tmp_path: Path, monkeypatch: py
 
 def test_missing_extras_are_named(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(package, "find_spec", lambda _: None)
-    assert found("extras").said.startswith("not installed: lab: matplotlib")
+    said = found("extras").said
+    assert said.startswith("not installed: lab (plots of report, ")
+    declared = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
+    assert [extra for extra in declared if extra in package.EXTRAS] == [extra for extra in declared if extra != "dev"]
+    for extra, (what, modules) in package.EXTRAS.items():
+        assert f"{extra} ({what})" in said
+        needed = {re.split("[<>=]", each)[0].replace("-", "_") for each in declared[extra]}
+        assert set(modules) == needed
 
 
 # --- a collection -------------------------------------------------------------------------------------------------

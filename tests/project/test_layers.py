@@ -73,6 +73,7 @@ def test_imports_go_down_only() -> None:
 
 
 OBJECTS = {
+    "database": ("read/sql/database.py", "Database", "sources"),
     "harvest": ("harvester/harvest.py", "Harvest", "limited"),
     "planner": ("manager/planner.py", "Planner", "made value stale idle longest"),
     "store": (

@@ -502,7 +502,7 @@ def test_every_question_ends(web: gossamer.Collection, browser: TestClient, monk
     asked = Asked("crawl", web, {})
     slow = "select count(*) from range(10000000) a, range(100000) b where hash(a.range + b.range) = 1"
     with asked.tables.open() as database, pytest.raises(UsageError, match="longer than"):  # noqa: SIM117
-        with tables.ending(database.connection, 0.3):
+        with tables.ending(database, 0.3):
             database.run(slow)
     assert browser.get(f"{API}/collections/crawl/pages").status_code == 200
 

@@ -20,10 +20,11 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import weakref
-from collections.abc import Callable, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import IO, Final
 
 from gossamer.base.bus import explain_bus_errors
@@ -33,6 +34,20 @@ LONGEST: Final = 3600.0
 _LOOK: Final = 1.0
 _PR_SET_PDEATHSIG: Final = 1
 _started: weakref.WeakSet[Process] = weakref.WeakSet()
+
+
+@contextmanager
+def beside(name: str, look_after: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Runs `look_after` in a thread meanwhile. At the end, sets its event and waits for it. Processes that it starts
+    die with the thread."""
+    stop = threading.Event()
+    thread = threading.Thread(target=look_after, args=(stop,), name=name, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
 
 
 class Process:

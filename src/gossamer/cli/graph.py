@@ -83,9 +83,11 @@ def make(
 def show(places: tuple[Path, ...], as_json: bool) -> None:
     """Show statistics: pages, links, sites, degrees, depths, sizes, components and the bow-tie. Several graphs stand
     side by side."""
-    from gossamer.laboratory.collection_graph import open_graph
+    from gossamer.laboratory.collection_graph import open_graph, require_place
     from gossamer.laboratory.graphs import figures
 
+    for place in places:
+        require_place(place)
     _compile()
     found: dict[str, GraphFigures] = {}
     for place in places:
@@ -110,11 +112,13 @@ def show(places: tuple[Path, ...], as_json: bool) -> None:
 @flag("--force", help="Overwrite the file.")
 def export(folder: Path, edges: Path | None, graphml: Path | None, sites: bool, force: bool) -> None:
     """Export the links of a collection for other programs; FILE may end in .gz or .zst, and - is standard output."""
+    from gossamer.collection.layout import require_collection
     from gossamer.laboratory.graph_export import as_edges, as_graphml, named
     from gossamer.read.export.target import STANDARD, compressed
 
     if edges is None and graphml is None:
         raise UsageError("nothing to write", "Name a file: --edges links.tsv or --graphml graph.graphml")
+    require_collection(folder)
     _compile()
     graph = named(folder, sites)
     for path, lines in ((edges, as_edges), (graphml, as_graphml)):
@@ -158,9 +162,10 @@ def sample(place: Path, pages: int, uncorrected: bool, random_seed: int) -> None
     """Draw pages by a random walk, corrected by 1/PageRank, so that all pages are equally probable. Prints URLs of a
     collection, numbers of a graph."""
     from gossamer.collection.layout import is_collection
-    from gossamer.laboratory.collection_graph import collected, open_graph
+    from gossamer.laboratory.collection_graph import collected, open_graph, require_place
     from gossamer.laboratory.graphs.walk import sample as walked
 
+    require_place(place)
     _compile()
     if is_collection(place):
         whole = collected(place)
@@ -188,13 +193,14 @@ def rank(place: Path, top: int, as_json: bool) -> None:
     from gossamer.cli.confirm import confirmed_in
     from gossamer.collection.layout import SETTINGS, is_collection
     from gossamer.laboratory import analyse
-    from gossamer.laboratory.collection_graph import known_urls, open_graph
+    from gossamer.laboratory.collection_graph import known_urls, open_graph, require_place
     from gossamer.manager.scores.own import Own
     from gossamer.manager.value import Value, merit_weights
 
     def step(what: str) -> None:
         print(f"{what} …", file=sys.stderr, flush=True)
 
+    require_place(place)
     _compile()
     if is_collection(place):
         settings = config.load(place / SETTINGS)

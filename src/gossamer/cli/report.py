@@ -45,9 +45,12 @@ def report(
     from gossamer.cli.confirm import confirmed_in
     from gossamer.cli.options import compile_kernels
     from gossamer.cli.progress import Progress
+    from gossamer.collection.layout import require_collection
     from gossamer.laboratory.report import make
     from gossamer.laboratory.report.countries import read
 
+    for each in (folder, *against):
+        require_collection(each)
     kinds = make.with_own(confirmed_in(folder, "report"))
     make.chosen(sections, kinds)
     figures = read(by_country) if by_country is not None else None

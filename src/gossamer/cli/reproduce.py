@@ -34,12 +34,14 @@ def compare(folder: Path, strategy: tuple[str, ...], out: Path | None, random_se
 
     names = strategies_of(strategy)
     from gossamer.cli.progress import Progress
+    from gossamer.collection.layout import require_collection
     from gossamer.laboratory import Bench
     from gossamer.laboratory.compare import compare as compared
     from gossamer.laboratory.compare import read
     from gossamer.laboratory.findings import folder as target
     from gossamer.laboratory.findings.finding import as_json as jsoned
 
+    require_collection(folder)
     if out is not None:
         target.prepare(out)
     compile_kernels(sys.stderr)

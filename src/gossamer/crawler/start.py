@@ -31,6 +31,7 @@ from gossamer.plugins.rows import Table
 from gossamer.plugins.schema import checked, tables_of
 from gossamer.plugins.trust import require_confirmed
 from gossamer.seeder.seeds import Seeds, read_seeds
+from gossamer.web.addresses import forbidden
 from gossamer.web.fetch.request import read_certificates
 from gossamer.web.owner.key import place, read
 
@@ -142,6 +143,8 @@ def prepare(request: CrawlRequest, say: Say, local: LocalWeb | None = None) -> P
     Value.of(effective.manager)
     older.check(effective.manager, shard_folder(folder), effective.seeder.url_form)
     check_contact(effective, (*seeds.urls, *left))
+    if new:
+        _note_private(effective, seeds.urls, say)
     _check_key(effective.harvester, say)
     plugins = find(effective.plugins, folder)
     require_confirmed(plugins)
@@ -365,6 +368,19 @@ def check_contact(settings: Settings, seeds: Sequence[str]) -> None:
         'Give --contact you@example.org, or set harvester.contact = "you@example.org" in crawl.toml,'
         " or once for all crawls in ~/.config/gossamer/crawl.toml.",
     )
+
+
+def _note_private(settings: Settings, seeds: Sequence[str], say: Say) -> None:
+    """Says which seeds are at private addresses: their sites will wait, and nothing will be requested there."""
+    if settings.harvester.allow_private or settings.harvester.resolve:
+        return
+    for host in dict.fromkeys(filter(_is_private, map(urls.host, seeds))):
+        say(f"note: {host} is a private address, not requested; if it is yours: --set harvester.allow_private=true")
+
+
+def _is_private(name: str) -> bool:
+    found = endpoint(name)
+    return name == "localhost" or (found is not None and forbidden(found[0]))
 
 
 def only_loopback(settings: Settings, hosts: tuple[str, ...] = ()) -> bool:

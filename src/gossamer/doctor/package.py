@@ -8,8 +8,11 @@ from typing import Final
 
 from gossamer.doctor.check import Found, Patient, note, ok, wrong
 
-EXTRAS: Final = {"lab": {"matplotlib": "plots of graph, simulate, compare and reproduce"}}
-"""Modules of each extra, and what needs them."""
+EXTRAS: Final = {
+    "lab": ("plots of report, forecast, simulate, compare and reproduce", ("matplotlib",)),
+    "serve": ("the dashboard", ("msgspec", "prometheus_client", "starlette", "uvicorn")),
+}
+"""What needs each extra, and its modules."""
 
 
 def kernels(_: Patient) -> Found:
@@ -33,9 +36,8 @@ def cache(_: Patient) -> Found:
 
 def extras(_: Patient) -> Found:
     missing = [
-        f"{extra}: {module} ({what})"
-        for extra, modules in EXTRAS.items()
-        for module, what in modules.items()
-        if find_spec(module) is None
+        f"{extra} ({what})"
+        for extra, (what, modules) in EXTRAS.items()
+        if any(find_spec(each) is None for each in modules)
     ]
-    return note("not installed: " + "; ".join(missing)) if missing else ok(", ".join(EXTRAS))
+    return note("not installed: " + ", ".join(missing)) if missing else ok(", ".join(EXTRAS))

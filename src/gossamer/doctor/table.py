@@ -76,7 +76,7 @@ CHECKS: Final = (
         "kernels", package.kernels, "Nothing has to be mended. To compile them now: python -m gossamer.tools.compile"
     ),
     Check("cache", package.cache, "Make the folder writable, or set XDG_CACHE_HOME to one that is."),
-    Check("extras", package.extras, f"Install what you need: {to_install('lab')}"),
+    Check("extras", package.extras, f"Install what you need: {to_install(','.join(package.EXTRAS))}"),
 )
 """Checks of this machine."""
 

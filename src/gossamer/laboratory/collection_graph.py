@@ -25,7 +25,7 @@ from gossamer.base.model import NONE, Ask, Outcome, PageFlag
 from gossamer.collection import manifest
 from gossamer.collection.layout import is_collection, require_collection, shard_folder
 from gossamer.collection.tables.forms import Page, Word, one_chunk
-from gossamer.laboratory.graphs.webgraph import SIZE, SUFFIX, WebGraph, load
+from gossamer.laboratory.graphs.webgraph import SIZE, SUFFIX, WebGraph, load, missing
 from gossamer.manager.scores.graph import graph_of, read_table
 from gossamer.rank.graph import Csr, held
 
@@ -63,22 +63,28 @@ def known_urls(folder: Path, pages: Array, shard: int = 0) -> list[str]:
     return [str(url) for url in found]
 
 
-def open_graph(path: str | Path) -> WebGraph:
-    """Opens an .npz file or the folder of a collection."""
-    path = Path(path)
+def require_place(path: Path) -> None:
+    """UsageError if there is neither an .npz file nor a collection: asked before kernels are compiled."""
     if path.is_dir():
         if not is_collection(path):
             raise UsageError(
                 f"{path} is a folder, but not a collection",
                 "Name the folder that was given to `gossamer crawl`, or a graph (.npz).",
             )
-        return collected(path).graph
-    if path.exists() and path.suffix != SUFFIX:
+    elif not path.exists():
+        raise missing(path)
+    elif path.suffix != SUFFIX:
         raise UsageError(
             f"{path} is neither a graph ({SUFFIX}) nor the folder of a collection",
             "To make a graph of lists of URLs and links, use `gossamer graph convert`.",
         )
-    return load(path)
+
+
+def open_graph(path: str | Path) -> WebGraph:
+    """Opens an .npz file or the folder of a collection."""
+    path = Path(path)
+    require_place(path)
+    return collected(path).graph if path.is_dir() else load(path)
 
 
 def collected(folder: Path, *, known: bool = False, shard: int = 0) -> Collected:

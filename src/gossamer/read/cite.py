@@ -203,7 +203,7 @@ def cite(folder: Path, unchecked: bool = False) -> Citation:
         named = database.run(f"select url from stored.pages where (flags & 2) != 0 order by page limit {_SEEDS}")
         others = database.run(_NOT_FETCHED, views=["pages"])
     finally:
-        database.connection.close()
+        database.close()
     versions = sorted({str(run["version"]) for run in recorded if "version" in run}) or [__version__]
     return Citation(
         name=folder.resolve().name,

@@ -217,7 +217,7 @@ def _lately(sources: Sources, settings: Settings) -> Lately:
     try:
         revisits, not_modified, unchanged, changed, new, seconds, mean = database.run(_LATELY, [LATELY])[0]
     finally:
-        database.connection.close()
+        database.close()
     usual = float(mean or new or 0.0)
     least = float(unchanged if unchanged is not None else usual)
     costs = Costs(least, max(least, float(changed if changed is not None else usual)), float(new or usual))

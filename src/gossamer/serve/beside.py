@@ -16,31 +16,25 @@ from pathlib import Path
 from typing import Final
 
 from gossamer.base.errors import GossamerError, UsageError, to_install
-from gossamer.base.process import Process
+from gossamer.base.process import Process, beside
 from gossamer.collection.layout import is_collection, shard_folder
 from gossamer.collection.runs import STANDING
+from gossamer.doctor.package import EXTRAS
 
 PORT: Final = 8470
 HOST: Final = "127.0.0.1"
 LOOK: Final = 0.5
 """Seconds between two looks whether it still runs, and whether there is something to show."""
-_NEEDED: Final = ("msgspec", "prometheus_client", "starlette", "uvicorn")
 
 
 @contextmanager
 def serving(folder: Path, port: int, say: Callable[[str], None]) -> Iterator[None]:
     """Shows the crawl meanwhile. UsageError if something is not installed; a port that is taken is only said."""
-    for name in _NEEDED:
+    for name in EXTRAS["serve"][1]:
         if find_spec(name) is None:
             raise UsageError(f"--serve needs {name}", to_install("serve"))
-    stop = threading.Event()
-    thread = threading.Thread(target=_look_after, args=(folder, port, stop, say), name="serving", daemon=True)
-    thread.start()
-    try:
+    with beside("serving", lambda stop: _look_after(folder, port, stop, say)):
         yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 def _look_after(folder: Path, port: int, stop: threading.Event, say: Callable[[str], None]) -> None:

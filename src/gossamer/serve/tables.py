@@ -39,7 +39,7 @@ class Tables:
         """The tables, for one caller at a time. UsageError if the wait is too long."""
         with self._seen.lock:
             database = self._seen.once("database", FRESH, self._web.database)
-            with ending(database.connection):
+            with ending(database):
                 yield database
 
     def run(self, statement: str, parameters: Sequence[Any] = (), views: Sequence[str] = ()) -> list[Row]:
@@ -50,14 +50,14 @@ class Tables:
 
 @contextmanager
 def ending(
-    connection: Interrupted, seconds: float = SECONDS, cure: str = "Choose fewer rows, or a site."
+    running: Interrupted, seconds: float = SECONDS, cure: str = "Choose fewer rows, or a site."
 ) -> Iterator[None]:
     """Interrupts what takes longer: UsageError."""
     over = threading.Event()
 
     def end() -> None:
         over.set()
-        connection.interrupt()
+        running.interrupt()
 
     timer = threading.Timer(seconds, end)
     timer.start()

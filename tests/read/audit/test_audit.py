@@ -127,7 +127,8 @@ def test_long_texts_of_few_words_are_near_nothing() -> None:
         "create table page as select * from (values (1, 1, null::ubigint, 'ok', 900), (2, 1, null, 'ok', 900), "
         "(3, 1, 5, 'ok', 900), (4, 1, 4, 'ok', 900), (5, 2, 4, 'ok', 900)) v(page, site, sketch, outcome, text_length)"
     )
-    run._add_near(cast(Any, SimpleNamespace(connection=connection, run=lambda sql: connection.execute(sql).fetchall())))
+    tables = SimpleNamespace(register=connection.register, run=lambda sql: connection.execute(sql).fetchall())
+    run._add_near(cast(Any, tables))
     assert connection.execute("select page from near order by 1").fetchall() == [(3,), (4,)]
 
 

@@ -83,4 +83,4 @@ def _visits(folder: Path, settings: Settings) -> tuple[list[Row], F64]:
     try:
         return database.run(_FETCHED), np.array(database.run(_REQUESTS), np.float64).reshape(-1, 3)
     finally:
-        database.connection.close()
+        database.close()

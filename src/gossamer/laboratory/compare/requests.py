@@ -74,7 +74,7 @@ def read_history(folder: Path) -> RunHistory:
         begun = _begun([run(_BEGUN, (each,)) for each in (started or [0.0])], visits)
         tables = (run(_PAGES), run(_LINKS), run(_ORIGINS), run(_NAMES))
     finally:
-        database.connection.close()
+        database.close()
     if begun is None:
         raise UsageError(f"{folder} has no request yet", "Resume the crawl, or wait until a segment is sealed.")
     return _history(settings, visits, *tables, *begun)

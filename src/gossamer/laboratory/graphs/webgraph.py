@@ -122,6 +122,10 @@ def save(path: Place, graph: WebGraph) -> None:
 _FORMAT: Final = "A graph is an .npz file with the arrays offsets and targets, and optionally site, size and start."
 
 
+def missing(path: Path) -> UsageError:
+    return UsageError(f"there is no file {path}", "Name a graph, or make one with `gossamer graph make`.")
+
+
 def _read(path: Path) -> Mapping[str, Array]:
     wanted = ("offsets", "targets", "site", "size", "start")
     try:
@@ -131,7 +135,7 @@ def _read(path: Path) -> Mapping[str, Array]:
                 raise ValueError("a single array")
             return {name: found[name] for name in wanted if name in found.files}
     except FileNotFoundError:
-        raise UsageError(f"there is no file {path}", "Name a graph, or make one with `gossamer graph make`.") from None
+        raise missing(path) from None
     except _DAMAGED as error:
         raise UsageError(f"{path} is not a graph, or damaged: {error}", _FORMAT) from error
     except OSError as error:

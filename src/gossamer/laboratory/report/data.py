@@ -141,7 +141,7 @@ class Data:
     def depths(self) -> str:
         """Name of a table of the fetched pages and their depths, for SQL."""
         columns = {name: self.fetched[name] for name in ("page", "depth")}
-        self.database.connection.register("depths", columns)
+        self.database.register("depths", columns)
         return "depths"
 
     def _depths(self, page: I64, found: I64) -> I64:
@@ -217,7 +217,7 @@ def reading(folder: Path, unchecked: bool = False) -> Iterator[Data]:
         try:
             yield Data(sources, settings, database, damaged)
         finally:
-            database.connection.close()
+            database.close()
 
 
 def quantiles(sample: F64 | I64 | U32) -> tuple[float, ...]:

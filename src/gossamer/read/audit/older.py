@@ -59,8 +59,8 @@ def add_older(database: Database, shard: Path, settings: Settings, show: Callabl
         yield f"Headings and languages of {unread:,} pages were not recorded, and are not checked."
     columns = list(zip(*found, strict=True)) or [()] * len(_COLUMNS)
     rows = {name: pa.array(column, kind) for (name, kind), column in zip(_COLUMNS.items(), columns, strict=True)}
-    database.connection.register("older", pa.table(rows))
-    database.connection.execute("insert into mention select * from older")
+    database.register("older", pa.table(rows))
+    database.run("insert into mention select * from older")
 
 
 def _mentions(path: Path, at: int, end: int, url: str, settings: Settings, given: Any, scope: Scope) -> list[Mention]:

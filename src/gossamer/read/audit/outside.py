@@ -103,7 +103,7 @@ class Outside:
         for page, url, state, reason, outcome, status, visited, aside in database.run(_KNOWN, views=["pages", "sites"]):
             self._pages[page] = Answer(state, reason, outcome, status, visited, aside, targets.get(page))
             self._numbers[url] = page
-        database.connection.close()
+        database.close()
 
     def answer(self, url: str) -> Answer | None:
         """What is known about an address, after redirects; None if it was not asked."""
@@ -149,5 +149,5 @@ def add_outside(database: Database, folder: Path) -> None:
     columns = list(zip(*rows, strict=True)) or [(), (), ()]
     kinds = {"url": pa.string(), "outcome": pa.string(), "status": pa.int32()}
     made = {name: pa.array(column, kind) for (name, kind), column in zip(kinds.items(), columns, strict=True)}
-    database.connection.register("answered", pa.table(made))
-    database.connection.execute("create temp table outside as select * from answered")
+    database.register("answered", pa.table(made))
+    database.run("create temp table outside as select * from answered")

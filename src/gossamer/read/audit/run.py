@@ -216,7 +216,7 @@ def _opened(folder: Path, unchecked: bool, show: Callable[[str, float], None]) -
             add_outside(database, folder)
             yield database, notes
         finally:
-            database.connection.close()
+            database.close()
 
 
 def _add_clicks(database: Database) -> None:
@@ -233,8 +233,8 @@ def _add_clicks(database: Database) -> None:
     source, target = (np.searchsorted(page, links[name]) for name in ("source", "target"))
     offsets = np.searchsorted(source, np.arange(len(page) + 1))
     depth = clicks(offsets, target.astype(np.uint32), pages["site"], pages["seed"], pages["free"])
-    database.connection.register("clicked", {"page": page[depth < NEVER], "depth": depth[depth < NEVER]})
-    database.connection.execute("update page set depth = c.depth from clicked c where c.page = page.page")
+    database.register("clicked", {"page": page[depth < NEVER], "depth": depth[depth < NEVER]})
+    database.run("update page set depth = c.depth from clicked c where c.page = page.page")
 
 
 def _add_near(database: Database) -> None:
@@ -249,7 +249,7 @@ def _add_near(database: Database) -> None:
     close = np.zeros(len(rows), np.bool_)
     for begin, end in _runs(site):
         close[begin:end] = near(sketch[begin:end])
-    database.connection.register("near", {"page": page[close]})
+    database.register("near", {"page": page[close]})
 
 
 def _runs(values: Any) -> Iterator[tuple[int, int]]:

@@ -170,7 +170,7 @@ class Events:
 
     def interrupt(self) -> None:
         """Ends what is computed just now, with an error. Any thread may call this."""
-        self._database.connection.interrupt()
+        self._database.interrupt()
 
     def after(self, mark: Mark, most: int) -> list[Event]:
         """The first events after a mark, in order."""

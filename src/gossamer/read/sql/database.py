@@ -57,6 +57,19 @@ _MADE_FROM: Final = {
     "calibration": (),
 }
 """The stored tables that a view reads, if they are not just the table of its name."""
+_FIXED: Final = {
+    "addresses": "select e.site, any_value(s.name) as name, e.address, min(e.time) as first_seen, "
+    "max(e.time) as last_seen, count(*) as lookups from stored.events e "
+    "left join (select site, max(name) as name from stored.sites group by site) s on s.site = e.site "
+    "where e.event in ('resolved', 'moved') group by e.site, e.address",
+    "changes": changes_view(),
+    "preferences": PREFERENCES_VIEW,
+    "lives": LIVES_VIEW,
+    "clocks": CLOCKS_VIEW,
+    "counts": "select site, class, extension, domain, sum(number)::bigint as number from stored.counts "
+    "group by site, class, extension, domain",
+}
+"""SQL of the views that are the same for every collection."""
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 Row = tuple[Any, ...]
@@ -98,8 +111,8 @@ class Database:
         if memory:
             options["memory_limit"] = memory
         options["temp_directory"] = "" if spilled is None else str(spilled)
-        self.connection = duckdb.connect(":memory:", config=options)
-        self.connection.execute("set timezone = 'UTC'; create schema stored")
+        self._connection = duckdb.connect(":memory:", config=options)
+        self._connection.execute("set timezone = 'UTC'; create schema stored")
         self._score_files = sources.scores()
         self._close(spilled)
         self._fresh = fresh_tables(sources)
@@ -107,7 +120,7 @@ class Database:
         names = (*sources.names, *self._fresh, *self._recorded)
         self._of_plugins = {name.removeprefix(ROWS): name for name in names if name.startswith(ROWS)}
         for name, table in self._fresh.items():
-            self.connection.register(f"fresh_{name}", table)
+            self._connection.register(f"fresh_{name}", table)
         self._settings, self._held = settings, dict[Path, int]()
         weakref.finalize(self, _close_all, self._held)
         self._made, self._made_stored = set[str](), dict[str, str]()
@@ -123,10 +136,21 @@ class Database:
             ", ".join(sorted({for_sql(str(path.resolve())) for path in these}))
             for these in (files, [spilled] if spilled else [])
         )
-        self.connection.execute(
+        self._connection.execute(
             f"set allowed_paths = [{paths}]; set allowed_directories = [{folders}]; "
             "set enable_external_access = false; set lock_configuration = true"
         )
+
+    def close(self) -> None:
+        self._connection.close()
+
+    def interrupt(self) -> None:
+        """Ends the query that runs, with an error. Any thread may call this."""
+        self._connection.interrupt()
+
+    def register(self, name: str, table: Any) -> None:
+        """Gives trusted statements a table of this name: an Arrow table, or numpy's arrays by column."""
+        self._connection.register(name, table)
 
     @property
     def sources(self) -> Sources:
@@ -138,14 +162,14 @@ class Database:
         with _naming(statement):
             self._prepare(statement)
             self._make(views)
-            rows: list[Row] = self.connection.execute(statement, parameters).fetchall()
+            rows: list[Row] = self._connection.execute(statement, parameters).fetchall()
         return rows
 
     def arrays(self, statement: str) -> dict[str, Any]:
         """The same as `run`, by column, as numpy's arrays; masked where values are missing."""
         with _naming(statement):
             self._prepare(statement)
-            found: dict[str, Any] = self.connection.execute(statement).fetchnumpy()
+            found: dict[str, Any] = self._connection.execute(statement).fetchnumpy()
         return found
 
     def stream(self, statement: str) -> Iterator[Row]:
@@ -165,7 +189,7 @@ class Database:
             return self._relation(statement, parameters).to_arrow_reader(rows)
 
     def _relation(self, statement: str, parameters: Sequence[Any]) -> Any:
-        return self.connection.sql(statement, params=list(parameters) or None)
+        return self._connection.sql(statement, params=list(parameters) or None)
 
     def _prepare(self, statement: str) -> None:
         for name in (*STORED.findall(statement), *self._made_stored):
@@ -176,11 +200,11 @@ class Database:
         on: the newest files, which are merged next, are open, and stay so."""
         if name in self._of_plugins.values() and name not in self._views:
             self._sources.check(name)
-            self._views[name] = _view_of(name, self._recorded.get(name, {}), self._parts(name), self.connection)
+            self._views[name] = _view_of(name, self._recorded.get(name, {}), self._parts(name), self._connection)
         if name in self._views and self._made_stored.get(name) != (made := self._stored(name)):
             self._sources.check(name)
             self._made_stored[name] = made
-            self.connection.execute(f"create or replace view stored.{name} as {made}")
+            self._connection.execute(f"create or replace view stored.{name} as {made}")
 
     def _make(self, names: Iterable[str]) -> None:
         """Creates these views and the tables that they read; only these, because DuckDB reads the end of each file."""
@@ -189,7 +213,7 @@ class Database:
                 self._made.add(name)
                 for table in _MADE_FROM.get(name, (self._of_plugins.get(name, name),)):
                     self._make_stored(table)
-                self.connection.execute(f"create view main.{name} as {self._select(name)}")
+                self._connection.execute(f"create view main.{name} as {self._select(name)}")
 
     def _stored(self, name: str) -> str:
         """SQL for all rows of a table, as they are in the segments; every column exists and has its type."""
@@ -243,36 +267,20 @@ class Database:
                 f"{sums}, min(tick) as tick from stored.sites group by site) t {joined} "
                 "left join stored.aside a on a.site = t.site"
             )
-        if name == "addresses":
-            return (
-                "select e.site, any_value(s.name) as name, e.address, min(e.time) as first_seen, "
-                "max(e.time) as last_seen, count(*) as lookups from stored.events e "
-                "left join (select site, max(name) as name from stored.sites group by site) s on s.site = e.site "
-                "where e.event in ('resolved', 'moved') group by e.site, e.address"
-            )
-        if name == "changes":
-            return changes_view()
-        if name == "preferences":
-            return PREFERENCES_VIEW
-        if name == "lives":
-            return LIVES_VIEW
-        if name == "clocks":
-            return CLOCKS_VIEW
+        if name in _FIXED:
+            return _FIXED[name]
         if name in ("speeds", "calibration"):
             columns, source = self._desk(name)
             return f"select {', '.join(columns)} {f'from {source}' if source else 'where false'}"
-        if name == "counts":
-            keys = "site, class, extension, domain"
-            return f"select {keys}, sum(number)::bigint as number from stored.counts group by {keys}"
         return f"select * from stored.{self._of_plugins.get(name, name)}"
 
     def _register_aside(self) -> None:
-        self.connection.execute("create table stored.aside (site bigint, aside varchar, until double)")
+        self._connection.execute("create table stored.aside (site bigint, aside varchar, until double)")
         suspended = aside_of(self._sources)
         if suspended:
             sites, why, until = (list(column) for column in zip(*suspended, strict=True))
             rows = "select unnest(?), unnest(?), unnest(?)"
-            self.connection.execute(f"insert into stored.aside {rows}", [sites, why, until])
+            self._connection.execute(f"insert into stored.aside {rows}", [sites, why, until])
 
     def _scores(self, name: str, path: Path | None, key: str) -> tuple[str, str]:
         """Columns and join of the values that only the desk knows, and of the scores; missing ones are null."""
@@ -282,8 +290,8 @@ class Database:
         if path is not None:
             self._sources.check_scores(path)
             read = f"select * from read_parquet({for_sql(str(path))})"
-            there = {str(row[0]) for row in self.connection.execute(f"describe {read}").fetchall()}
-            self.connection.execute(f"create view stored.{name}_scores as {read}")
+            there = {str(row[0]) for row in self._connection.execute(f"describe {read}").fetchall()}
+            self._connection.execute(f"create view stored.{name}_scores as {read}")
         if own in there:
             joined += f" left join stored.{name}_scores x on x.{own} = {key}"
         columns += [_score(c) if own in there and c.name in there else _null(c) for c in SCORES[name]]
@@ -293,7 +301,7 @@ class Database:
         """Columns and table of the values that only the desk knows; without a table, the columns are null."""
         table = desk_table(name, self._sources, self._settings, self._shown)
         if table:
-            self.connection.register(f"desk_{name}", table)
+            self._connection.register(f"desk_{name}", table)
         declared = [c for part in self._shown if part.view == name for c in part.columns]
         columns = [f"y.{c.name}::{c.type} as {c.name}" if c.name in table else _null(c) for c in declared]
         return columns, f"desk_{name} y" if table else ""
@@ -304,7 +312,7 @@ class Database:
         Raises UsageError, with DuckDB's message, if the text is not a query.
         """
         with _naming(text):
-            statement = only_query(self.connection, text)
+            statement = only_query(self._connection, text)
             self._prepare(statement)
             self._make(self._named(text) or VIEWS)
             columns, types = self._begin(statement)
@@ -315,7 +323,7 @@ class Database:
     def arrow(self, text: str, parameters: Sequence[Any] = (), rows: int = _BATCH) -> pa.RecordBatchReader:
         """The result of one query, checked as by `query`, as Arrow batches."""
         with _naming(text):
-            statement = only_query(self.connection, text)
+            statement = only_query(self._connection, text)
             return self.batches(statement, parameters, self._named(text) or tuple(VIEWS), rows)
 
     def _named(self, text: str) -> list[str]:
@@ -325,13 +333,13 @@ class Database:
 
     def _begin(self, statement: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """Starts a statement: names and types of its columns. Nothing is computed yet."""
-        described = self.connection.execute(statement).description or []
+        described = self._connection.execute(statement).description or []
         return tuple(str(d[0]) for d in described), tuple(str(d[1]) for d in described)
 
     def _rows(self, text: str) -> Iterator[Row]:
         while True:
             with _naming(text):
-                batch = self.connection.fetchmany(_BATCH)
+                batch = self._connection.fetchmany(_BATCH)
             if not batch:
                 return
             yield from batch

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from gossamer.base.process import Process
+from gossamer.base.process import Process, beside
 from gossamer.collection.watches import FILE, Noticed
 
 EVERY: Final = 30.0
@@ -30,14 +30,8 @@ AGAIN: Final = 60.0
 @contextmanager
 def telling(folder: Path, say: Callable[[str], None]) -> Iterator[None]:
     """Tells watches meanwhile, and what is left at the end. `say` is told failures of the teller itself, once."""
-    stop = threading.Event()
-    thread = threading.Thread(target=_look_after, args=(folder, stop, say), name="telling", daemon=True)
-    thread.start()
-    try:
+    with beside("telling", lambda stop: _look_after(folder, stop, say)):
         yield
-    finally:
-        stop.set()
-        thread.join()
 
 
 class _Child:

@@ -31,7 +31,7 @@ class Table(msgspec.Struct, frozen=True):
 def answer_of(web: Collection, text: str) -> Table:
     """The first rows of a query. UsageError if it takes too long."""
     database, rows = web.database(), list[list[Any]]()
-    with ending(database.connection, SECONDS, "Run it with `gossamer sql`, which has no limit."):
+    with ending(database, SECONDS, "Run it with `gossamer sql`, which has no limit."):
         reader = database.arrow(text, rows=MOST_ROWS + 1)
         names = list(reader.schema.names)
         for batch in reader:
