@@ -76,32 +76,49 @@ def check_selectors(rules: Sequence[ExtractRule]) -> None:
 
 def _bodies(rows: Rows, source: Source, page: Extracted) -> Iterator[bytes]:
     """The JSON of the rows that fit, then of each fault."""
-    good, size, faults = list[bytes](), 0, dict[str, None]()
+    good, size, faults = list[list[Any]](), 0, dict[str, None]()
     try:
         for found in source(page):
             try:
-                raw = _row(rows, found, page)
+                good.append(_values(rows, found, page))
             except ValueError as error:
                 faults[str(error)] = None
                 if len(faults) == MOST_FAULTS:
                     break
                 continue
-            if size + len(raw) > MOST_BYTES:
-                more = f"the rows of a page have more than {MOST_BYTES} bytes; the first {len(good)} were taken"
-                faults[more] = None
+            size += sum(len(value) for value in good[-1] if type(value) is str)
+            if size > MOST_BYTES:
                 break
-            good.append(raw)
-            size += len(raw) + 1
     except Exception as error:  # a page that nobody thought of
         faults[f"{type(error).__name__}: {error}"] = None
-    if good:
-        yield b"[%s]" % b",".join(good)
+    try:
+        body = rows.encoded(good)
+    except ValueError:
+        fitting = _fitting(rows, good)
+        body = b"[%s]" % b",".join(fitting) if fitting else b""
+        faults[f"the rows of a page have more than {MOST_BYTES} bytes; the first {len(fitting)} were taken"] = None
+    if body:
+        yield body
     for each in faults:
         yield fault(each)
 
 
-def _row(rows: Rows, found: Mapping[str, Any] | Sequence[Any] | ValueError, page: Extracted) -> bytes:
-    """The JSON of a row; what is wrong with it, or was found to be wrong, is raised."""
+def _values(rows: Rows, found: Mapping[str, Any] | Sequence[Any] | ValueError, page: Extracted) -> list[Any]:
+    """The values of a row; what is wrong with it, or was found to be wrong, is raised."""
     if isinstance(found, ValueError):
         raise found
-    return rows.encoded([rows.row(found, page.join) if isinstance(found, Mapping) else found])[1:-1]
+    return rows.row(found, page.join) if isinstance(found, Mapping) else list(found)
+
+
+def _fitting(rows: Rows, good: Sequence[list[Any]]) -> list[bytes]:
+    """The JSON of the first rows, as many as fit into a line."""
+    fitting, room = list[bytes](), MOST_BYTES - len("[]")
+    for each in good:
+        try:
+            fitting.append(rows.encoded([each])[1:-1])
+        except ValueError:
+            break
+        room -= len(fitting[-1]) + 1
+        if room < 0:
+            return fitting[:-1]
+    return fitting

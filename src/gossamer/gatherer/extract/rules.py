@@ -53,19 +53,7 @@ class _Left:
 
     def walk(self, element: LexborNode) -> None:
         self.walked -= sum(1 for _ in islice(element.traverse(), self.walked + 1))
-        self._check(self.walked)
-
-    def find(self, number: int) -> None:
-        self.found -= number
-        self._check(self.found)
-
-    def read(self, text: str | None) -> None:
-        self.characters -= len(text or "")
-        self._check(self.characters)
-
-    @staticmethod
-    def _check(left: int) -> None:
-        if left < 0:
+        if self.walked < 0:
             raise _TooMuchError
 
 
@@ -125,12 +113,15 @@ def _steps_along(root: LexborNode) -> int:
 def _value(rule: ExtractRule, element: LexborNode, join: Join, left: _Left) -> Any:
     """The value of a rule in an element: of the first element that has one, or of all."""
     several, nodes = [], element.css(rule.css) if rule.css else [element]
-    left.find(len(nodes))
+    left.found -= len(nodes)
     for node in nodes[:MOST_ROWS]:
         raw = node.attrs.get(rule.attribute) if rule.attribute else node.text()
-        left.read(raw)
-        one = None if raw is None else value(rule.type, raw, join)
-        if one is not None:
+        if raw is None:
+            continue
+        left.characters -= len(raw)
+        if left.characters < 0 or left.found < 0:
+            raise _TooMuchError
+        if (one := value(rule.type, raw, join)) is not None:
             if not rule.many:
                 return one
             several.append(one)
