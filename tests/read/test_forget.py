@@ -39,6 +39,7 @@ from gossamer.collection.tables import seal
 from gossamer.config import Settings
 from gossamer.crawler.open import open_collection
 from gossamer.read import compact
+from gossamer.read import forget as read_forget
 from gossamer.read.audit.outside import FOLDER as OUTSIDE
 from gossamer.read.forget import forget, listed, plan, unfinished
 from gossamer.read.sql.sources import find
@@ -421,7 +422,9 @@ def test_a_damaged_segment_changes_nothing(tmp_path: Path) -> None:
     assert verify(tmp_path).findings == []
 
 
-def test_a_crawl_that_runs_is_named_with_the_cure(tmp_path: Path) -> None:
+def test_what_uses_the_collection_is_named_with_the_cure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that answers no orders, such as `gossamer compact`."""
+    monkeypatch.setattr(read_forget, "PATIENCE", 0.0)
     made = made_in(tmp_path)
     planned = plan(tmp_path, [URL], REASON)
     held = lock.take(made.shard)

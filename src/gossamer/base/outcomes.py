@@ -140,7 +140,7 @@ TREATMENTS: Final = {
     Outcome.SOFT_404: Treatment(
         "The server responds as it does for a page that does not exist, or redirects many pages to the same URL."),
     Outcome.NOT_MODIFIED: Treatment("The page is the same as when it was last fetched (304); nothing was sent."),
-    Outcome.FORGOTTEN: Treatment("What was fetched was removed from the collection (`gossamer forget`)."),
+    Outcome.FORGOTTEN: Treatment("It was forgotten (`gossamer forget`), and is kept out."),
 }
 # fmt: on
 
@@ -173,6 +173,7 @@ class Aside(Worded):
     DELAY_TOO_LONG = 6
     JUST_STARTED = 7
     SLOWED = 8
+    FORGOTTEN = 9
     ADDRESS_FORBIDDEN = 5
     """The former name, which `standing.json` may have."""
 
@@ -239,6 +240,8 @@ ASIDE: Final = {
     Aside.JUST_STARTED: Rest(
         "The site may have been requested just before the crawl was killed.",
         "as long as its last, uncommitted requests demand"),
+    Aside.FORGOTTEN: Rest(
+        "The site is to be forgotten as soon as the crawl stops (`gossamer forget`).", "permanently"),
 }
 # fmt: on
 
@@ -273,5 +276,5 @@ REASONS: Final = {
         "Only links lead to it, and by seeder.follow only seeds, or what sitemaps list, are fetched (--only-list, "
         "--only-sitemaps)."
     ),
-    Reason.FORGOTTEN: "It was removed from the collection, and is kept out (`gossamer forget`).",
+    Reason.FORGOTTEN: "It was forgotten (`gossamer forget`), and is kept out.",
 }

@@ -16,11 +16,12 @@ from gossamer.cli.command import argument, command, flag
 
 if TYPE_CHECKING:
     from gossamer.collection.forgetting.tombstones import Forgotten, Tombstone
-    from gossamer.read.forget import Done, Planned
+    from gossamer.crawler.forgetting import Done
+    from gossamer.read.forget import Planned
 
 
 @command
-@argument("folder", "DIR", "Folder of the collection. It must not be running.")
+@argument("folder", "DIR", "Folder of the collection; its crawl may be running.")
 @argument("targets", "[URL|SITE]…", "Pages by their URLs, whole sites by their names.", nargs=-1, type=str)
 @click.option("--reason", default="", show_default=False, help="Why: it is stored, and shown by `gossamer explain`.")
 @flag("--dry-run", help="Print what would be removed, and change nothing.")
@@ -32,7 +33,8 @@ def forget(
 ) -> None:
     """Remove pages or whole sites from DIR, from archive, texts and tables, and keep them out from then on.
 
-    Without a URL or SITE, finish an order that was interrupted.
+    A crawl that runs keeps them out at once, and removes them at its next start. Without a URL or SITE, finish an order
+    that was interrupted, or that waits for the end of a crawl.
     """
     from gossamer.base.compiled import CRAWL
     from gossamer.base.compiling import compile_ahead
@@ -60,7 +62,7 @@ def forget(
     with Progress(sys.stderr) as progress:
         compile_ahead(CRAWL, progress.doing, progress.say)  # for the image, if no crawl has run with this version
         done = work.forget(folder, planned, progress.doing)
-    _report(planned, done, as_json)
+    _report(folder, planned, done, as_json)
 
 
 def _show(planned: list[Planned], stream: TextIO) -> None:
@@ -101,7 +103,7 @@ def _confirm(folder: Path, planned: list[Planned]) -> None:
     click.confirm("Remove this for good?", abort=True, err=True)
 
 
-def _report(planned: list[Planned], done: Done, as_json: bool) -> None:
+def _report(folder: Path, planned: list[Planned], done: Done, as_json: bool) -> None:
     if as_json:
         said = {"forgotten": [_told(each) for each in done.tombstones], "note": done.note}
         print(for_json({**said, "planned": [each.as_json() for each in planned]}))
@@ -109,14 +111,20 @@ def _report(planned: list[Planned], done: Done, as_json: bool) -> None:
     _show([each for each in planned if each.before is not None], sys.stdout)
     for each in done.tombstones:
         known = _amount(each) if each.number is not None else "it was not known, and is kept out"
-        print(f"forgotten: {known}")
+        print(f"{'kept out from now on' if each.waits else 'forgotten'}: {known}")
+    if any(each.waits for each in done.tombstones):
+        print(
+            "The crawl runs, and does not request this any more. What it has fetched is removed when it starts again: "
+            f"gossamer stop {folder} && gossamer crawl {folder}"
+        )
     if done.note:
         print(f"note: {done.note}", file=sys.stderr)
 
 
 def _told(tombstone: Tombstone) -> dict[str, object]:
     names = ("time", "reason", "site", "number", "pages", "visits", "records", "bytes")
-    return {name: getattr(tombstone, name) for name in names} | {"fingerprint": f"{tombstone.fingerprint:016x}"}
+    said = {name: getattr(tombstone, name) for name in names} | {"fingerprint": f"{tombstone.fingerprint:016x}"}
+    return said | {"waits": tombstone.waits}
 
 
 def _list(forgotten: Forgotten, as_json: bool) -> None:
@@ -129,5 +137,6 @@ def _list(forgotten: Forgotten, as_json: bool) -> None:
         when = time.strftime("%Y-%m-%d %H:%M", time.localtime(each.time))
         what = f"site {each.number}" if each.site else f"page {each.number}"
         what = what if each.number is not None else f"a {'site' if each.site else 'page'} that was not known"
-        state = "" if each.finished else " (not finished: gossamer forget DIR)"
+        begun = "waits until the crawl stops" if each.waits else "not finished: gossamer forget DIR"
+        state = "" if each.finished else f" ({begun})"
         print(f"{when}  {what}: {plural(each.pages, 'page')}, {plural(each.visits, 'visit')}; {each.reason}{state}")

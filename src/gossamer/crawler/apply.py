@@ -174,6 +174,7 @@ EVENTS: Final[dict[SiteEvent, Callable[[Desk, Any], None]]] = {
     SiteEvent.SESSION_PROVEN:    proven.prove,
     SiteEvent.OWNED:             owned.own,
     SiteEvent.DISOWNED:          owned.disown,
+    SiteEvent.FORGOTTEN:         backoff.heed_forgetting,
 }
 
 AFTER_EVENTS: Final[dict[SiteEvent, Callable[[Desk, list[int]], None]]] = {

@@ -184,13 +184,13 @@ class Crawl:
             self._commit(effects)
         return opened, closed
 
-    def ask_names_again(self, sites: list[int]) -> None:
-        """Allows an immediate lookup of the names of these sites, which failed under earlier settings."""
-        for i in range(0, len(sites), SEEDS_PER_TICK):
+    def tell(self, news: list[SiteNews]) -> None:
+        """Commits these site events, and sets the clocks of their sites."""
+        for i in range(0, len(news), SEEDS_PER_TICK):
             effects = self._effects()
-            news = [SiteNews.name_again(site, effects.wall) for site in sites[i : i + SEEDS_PER_TICK]]
-            effects.site_events = np.array(news, SITE_EVENT)
+            effects.site_events = np.array(news[i : i + SEEDS_PER_TICK], SITE_EVENT)
             self._commit(effects)
+        self.harvest.heed(news)
 
     def _settled(self) -> bool:
         """Ends what is under way with times of the present clock: a plan, and the outbox. Returns whether it could."""

@@ -23,7 +23,7 @@ from gossamer import urls
 from gossamer.base.model import PageFlag, State, VerdictFlag
 from gossamer.base.outcomes import Reason
 from gossamer.collection.blocks import PER_BLOCK
-from gossamer.collection.journal.effects import Verdict
+from gossamer.collection.journal.effects import SiteNews, Verdict
 from gossamer.collection.runs import ANOTHER_VERSION, setting_of, settle_run
 from gossamer.collection.store import Store
 from gossamer.crawler.loop import Crawl
@@ -78,8 +78,9 @@ def settle(crawl: Crawl, differences: Iterable[str]) -> Settled:
         follows = "seeder.follow" in changed
         found = Settled(True, *crawl.judge_again(reconsider(crawl.desk, store, classes, follows)))
     if changed & OF_NAMES:
-        sites = failed_names(crawl.desk, crawl.clock.wall()).tolist()
-        crawl.ask_names_again(sites)
+        wall = crawl.desk.believed(crawl.clock.wall())
+        sites = failed_names(crawl.desk, wall).tolist()
+        crawl.tell([SiteNews.name_again(site, wall) for site in sites])
         found = found._replace(names=len(sites))
     if found != Settled():
         store.commit()

@@ -1,4 +1,5 @@
-"""Orders of the user to a crawl: URLs to add, pages to request again. They go through the journal, like all else.
+"""Orders of the user to a crawl: URLs to add, pages to request again, pages and sites to forget (`forgetting.py`). They
+go through the journal, like all else.
 
 A crawl that runs takes them from its socket, one piece per turn of the loop. What was left for it while it did not run
 (`collection/orders.py`) it carries out at its start.
@@ -21,8 +22,10 @@ import numpy as np
 from gossamer import urls
 from gossamer.base.arrays import Array
 from gossamer.base.model import NONE, Reason, State, VerdictFlag
+from gossamer.collection.forgetting.tombstones import tombstone_of
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.orders import Orders, carried_out, waiting
+from gossamer.crawler.forgetting import Kept, keep_out
 from gossamer.crawler.loop import Crawl
 from gossamer.observe.socket import ENDING
 from gossamer.seeder.seeds import Seeds, read_seeds
@@ -120,7 +123,7 @@ def carry_out(crawl: Crawl) -> tuple[Orders, Carried]:
 
 @dataclass(slots=True)
 class _Order:
-    carry_out: Callable[[], Carried] | None
+    carry_out: Callable[[], Carried | Kept] | None
     """None: the order is to commit."""
     answer: Said = field(default_factory=lambda: {"error": ENDING})
     answered: threading.Event = field(default_factory=threading.Event)
@@ -150,11 +153,13 @@ class Inbox:
             order.answered.wait(PATIENCE)
         return order.answer
 
-    def _understood(self, question: Said) -> Callable[[], Carried] | None:
+    def _understood(self, question: Said) -> Callable[[], Carried | Kept] | None:
         """What the loop has to do. All that may be wrong with a question is found here, not in the loop."""
         if "add" in question:
             given = [str(url) for url in question["add"]]
             return partial(add, self._crawl, read_seeds(given, (), self._crawl.desk.settings.seeder))
+        if "forget" in question:
+            return partial(keep_out, self._crawl, [tombstone_of(line) for line in question["forget"]])
         return partial(again, self._crawl, np.array(question["again"], np.int64)) if "again" in question else None
 
     def turn(self) -> None:

@@ -26,6 +26,7 @@ from gossamer.collection.merging import merge_in_process
 from gossamer.collection.runs import write_status
 from gossamer.collection.store import Store
 from gossamer.config.settings import Settings
+from gossamer.crawler.forgetting import carry_out_waiting
 from gossamer.crawler.imager import Imager
 from gossamer.crawler.loop import Bounds, Crawl
 from gossamer.crawler.new_settings import settle
@@ -76,6 +77,7 @@ def run(request: CrawlRequest, watcher: Watcher, begin: Callable[[Crawl], None] 
         watcher.doing("reading settings and seeds")
         prepared = prepare(request, watcher.say, local)
         compile_ahead(CRAWL, watcher.doing, watcher.say)
+        _forget(request, watcher)
         session = _Session(request, prepared, watcher, stack, log)
         if begin is not None:
             begin(session.crawl)
@@ -85,6 +87,16 @@ def run(request: CrawlRequest, watcher: Watcher, begin: Callable[[Crawl], None] 
             if log is not None:
                 log.fault(error)
             raise
+
+
+def _forget(request: CrawlRequest, watcher: Watcher) -> None:
+    """Carries out what `gossamer forget` has ordered while the crawl ran."""
+    done = carry_out_waiting(request.folder, watcher.doing)
+    if done.tombstones:
+        pages = sum(each.pages for each in done.tombstones)
+        watcher.say(f"forgotten, as was ordered while the crawl ran: {plural(pages, 'page')}")
+    if done.note:
+        watcher.say(f"note: {done.note}")
 
 
 def _log(request: CrawlRequest, stack: ExitStack, watcher: Watcher) -> EventLog | None:
@@ -128,6 +140,9 @@ class _Session:
         final = replace(watch.statistics(), ended=ended)
         write_status(m.store.shard, final.to_json())
         m.crawl.planner.write_history()
+        if waiting := m.desk.forgotten.waiting:
+            orders, folder = plural(len(waiting), "order"), self._request.folder
+            self._voice.say(f"{orders} to forget: `gossamer forget {folder}` carries out now, or the next start does")
         self._voice.event("stop", ending=ending.value, visits=final.requests.visits, stored=final.requests.stored)
         return Report(final, ending, signals.interrupted, str(self._request.folder), crawling)
 

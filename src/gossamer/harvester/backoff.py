@@ -289,6 +289,11 @@ def heed_patience(desk: Desk, event: Any) -> None:
     desk[Backoff].suspend(int(event["site"]), float(event["until"]), Aside.JUST_STARTED)
 
 
+def heed_forgetting(desk: Desk, event: Any) -> None:
+    """FORGOTTEN: the site is not requested any more."""
+    desk[Backoff].suspend(int(event["site"]), float(event["until"]), Aside.FORGOTTEN)
+
+
 def heed_slowing(desk: Desk, event: Any) -> None:
     """SLOWED: an answer whose record was lost has doubled the factor."""
     slow, site = desk.columns.site.slow, int(event["site"])

@@ -1,40 +1,33 @@
-"""`gossamer forget`: removes pages and sites from a collection, and keeps them out (`collection/forgetting/`).
+"""`gossamer forget`: removes pages and sites from a collection, and keeps them out.
 
-The crawl must not run: its desk has in memory what is to be forgotten. A crawl that was killed is brought to a clean
-stop first, without a request: so all that it knew is in segments, and nothing that it had not committed is left. After
-that, the segments, the archive and the texts are rewritten, and an image is made of what is left, which proves that
-the collection can be opened. That image is not one of a clean stop: the next start lets every site rest, as after a
-kill, because it no longer knows how the forgotten sites shared addresses with others.
+What would be removed is counted here, from the tables. `crawler/forgetting.py` carries it out, or a crawl that runs
+keeps out what is named until then. What becomes of the files: `collection/forgetting/`.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from gossamer import config, urls
-from gossamer.base.clock import RealClock
-from gossamer.base.errors import GossamerError, LockedError, UsageError
+from gossamer.base.errors import LockedError, UsageError
 from gossamer.base.model import SHARD_SHIFT, VisitFlag
-from gossamer.collection import image, lock, manifest
-from gossamer.collection.forgetting.carry_out import Progress, carry_out
-from gossamer.collection.forgetting.tombstones import Forgotten, Names, Tombstone, read, write
-from gossamer.collection.layout import SETTINGS, archive_files, is_collection, require_collection, shard_folder
-from gossamer.collection.manifest import Manifest
-from gossamer.collection.recovery import Recovered, recover
-from gossamer.collection.runs import in_form, settings_of_last_run
-from gossamer.config.settings import Settings
-from gossamer.crawler import imager
-from gossamer.crawler.open import open_collection
-from gossamer.desk import snapshot
+from gossamer.collection import manifest
+from gossamer.collection.forgetting.carry_out import Progress
+from gossamer.collection.forgetting.tombstones import Forgotten, Names, Tombstone, line_of, read
+from gossamer.collection.layout import SETTINGS, is_collection, require_collection, shard_folder
+from gossamer.crawler.forgetting import Done, carry_out, last_settings, take
 from gossamer.read.audit.outside import FOLDER as OUTSIDE
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.sources import find
+from gossamer.read.steer.deliver import to_desk
 
+PATIENCE: Final = 60.0
+"""Seconds for which a crawl may be starting or stopping."""
+POLL: Final = 0.2
 LONGEST: Final = 1_000
 """Maximum length of a reason, in characters."""
 SHOWN: Final = 20
@@ -64,15 +57,6 @@ class Planned(NamedTuple):
         return found | {"linking": self.linking, "same_content": list(self.same), "forgotten": done, **beside}
 
 
-@dataclass(frozen=True, slots=True)
-class Done:
-    """What was forgotten."""
-
-    tombstones: list[Tombstone]
-    note: str = ""
-    """Why no image could be made: the next start takes longer."""
-
-
 def listed(folder: Path) -> Forgotten:
     """What was forgotten in a collection."""
     require_collection(folder)
@@ -80,8 +64,9 @@ def listed(folder: Path) -> Forgotten:
 
 
 def unfinished(folder: Path) -> bool:
-    """Whether a forgetting was begun and killed."""
-    return any(listed(each).unfinished for each in (folder, folder / OUTSIDE) if each == folder or is_collection(each))
+    """Whether a forgetting was begun and killed, or waits for the end of a crawl."""
+    both = (listed(each) for each in (folder, folder / OUTSIDE) if each == folder or is_collection(each))
+    return any(each.unfinished or each.waiting for each in both)
 
 
 def plan(folder: Path, targets: Sequence[str], reason: str) -> list[Planned]:
@@ -96,7 +81,7 @@ def plan(folder: Path, targets: Sequence[str], reason: str) -> list[Planned]:
 def _plan(folder: Path, targets: Sequence[str], reason: str) -> list[Planned]:
     require_collection(folder)
     shard = shard_folder(folder)
-    settings = _settings(folder)
+    settings = last_settings(folder)
     scope = urls.Scope.of(settings.seeder)
     forgotten = read(shard)
     seed = manifest.read(shard).meta.seed
@@ -105,10 +90,6 @@ def _plan(folder: Path, targets: Sequence[str], reason: str) -> list[Planned]:
     found = dict.fromkeys(_named(target, scope) for target in targets)
     _check_reason(reason, found)
     return [_planned(database, name, site, reason, seed, forgotten) for name, site in found]
-
-
-def _settings(folder: Path) -> Settings:
-    return in_form(settings_of_last_run(folder), manifest.url_form(shard_folder(folder)))
 
 
 def _named(target: str, scope: urls.Scope) -> tuple[str, bool]:
@@ -170,78 +151,31 @@ def _counted(database: Database, tombstone: Tombstone, which: str, before: Tombs
 
 
 def forget(folder: Path, planned: Sequence[Planned], progress: Progress = lambda what, part: None) -> Done:
-    """Carries the plan out, and finishes what was begun before. LockedError if a crawl runs."""
+    """Carries the plan out, and finishes what was begun before. If a crawl runs, it keeps out what is named, and `Done`
+    says that it waits. LockedError if something else uses the collection."""
     require_collection(folder)
+    new = [each.tombstone for each in planned if each.before is None]
+    waits = _is_running(folder, new, bool(planned))
     if is_collection(folder / OUTSIDE):
         # first: if this is killed in between, what was asked for is not listed as forgotten
-        _lock(folder).release()
         forget(folder / OUTSIDE, [each.outside for each in planned if each.outside is not None], progress)
-    shard = shard_folder(folder)
-    settings = _settings(folder)
-    new = [each.tombstone for each in planned if each.before is None]
+    return Done([replace(each, waits=True) for each in new]) if waits else carry_out(folder, new, progress)
+
+
+def _is_running(folder: Path, new: Sequence[Tombstone], anything: bool) -> bool:
+    """Whether a crawl runs, and has taken these orders; it may be starting, or stopping. `anything`: something was
+    named, which was perhaps ordered before."""
+    until = time.monotonic() + PATIENCE
     while True:
-        held = _lock(folder)
         try:
-            before = read(shard)
-            if not before.unfinished and not _is_stopped(recover(shard)):
-                held.release()
-                progress("bringing the crawl to a clean stop", 0.0)
-                _stop(folder, settings)
-                continue
-            done = _carried_out(shard, before, new, progress)
-            return Done(done, _with_image(shard, settings, progress))
-        finally:
-            held.release()
-
-
-def _lock(folder: Path) -> lock.Lock:
-    try:
-        return lock.take(shard_folder(folder))
-    except LockedError as error:
-        raise LockedError(
-            f"{error.message}: a crawl that runs has in memory what is to be forgotten",
-            f"Stop it first (gossamer stop {folder}), forget, and resume it: gossamer crawl {folder}",
-        ) from error
-
-
-def _is_stopped(recovered: Recovered) -> bool:
-    """Whether all is sealed, and there is nothing that was never committed."""
-    lengths = {path.relative_to(recovered.shard).as_posix(): path for path in archive_files(recovered.shard).values()}
-    whole = all(path.stat().st_size <= recovered.mark.lengths.get(name, -1) for name, path in lengths.items())
-    return whole and not recovered.unsealed and not recovered.patience
-
-
-def _stop(folder: Path, settings: Settings) -> None:
-    store, desk, _ = open_collection(folder, settings, RealClock())
-    try:
-        store.finish(*snapshot.dump(desk, store.ends()))
-    finally:
-        store.close()
-
-
-def _carried_out(shard: Path, before: Forgotten, new: Sequence[Tombstone], progress: Progress) -> list[Tombstone]:
-    """If it fails before anything was removed, such as by a damaged segment, the orders are withdrawn."""
-    kept = manifest.read(shard).segments
-    write(shard, [*before.tombstones, *new])
-    try:
-        return carry_out(shard, progress)
-    except Exception:
-        with suppress(GossamerError):
-            if manifest.read(shard).segments == kept and not before.unfinished:
-                write(shard, before.tombstones)
-        raise
-
-
-def _with_image(shard: Path, settings: Settings, progress: Progress) -> str:
-    """Makes an image of what is left; why there is none, or empty."""
-    progress("making an image", 0.0)
-    opened = Manifest.open(shard)
-    try:
-        line = imager.make(shard, settings)
-        if line is not None:
-            image.finish(shard, opened, line)
-    except GossamerError as error:
-        return f"no image could be made, so the next start takes longer: {error.message}"
-    finally:
-        opened.close()
-    return ""
+            take(folder).release()
+            return False
+        except LockedError:
+            if not anything:
+                raise
+            taken = to_desk(shard_folder(folder), "forget", [line_of(each) for each in new])
+            if taken is None and time.monotonic() > until:
+                raise
+            if taken is not None:
+                return True
+        time.sleep(POLL)

@@ -75,7 +75,8 @@ class SeederLimits:
         s, c = settings.seeder, settings.collection
         depths, follow = (s.depth_static, s.depth_dynamic), s.follow == "links"
         room = Room.of(settings)
-        return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, *depths, room, follow, forgotten or Forgotten())
+        kept_out = Forgotten() if forgotten is None else forgotten
+        return SeederLimits(c.max_pages, c.max_sites, s.pages_per_site, *depths, room, follow, kept_out)
 
     def of_seeds(self) -> SeederLimits:
         """The same for seeds: the user vouches for their domains."""

@@ -112,6 +112,21 @@ def gone_of(shard: Path, contents: Contents, tombstones: Sequence[Tombstone]) ->
     return Gone(pages, sites, Names(tombstones), contents.meta.seed, contents.meta.shard)
 
 
+def number_of(shard: Path, contents: Contents, order: Tombstone) -> int | None:
+    """The number of the page or the site of an order; None: it is not known."""
+    table, name = ("sites", "site") if order.site else ("pages", "page")
+    for line in ordered(contents):
+        found = columns(shard, line, table, [name, "name" if order.site else "fingerprint"])
+        if found is None:
+            continue
+        wanted = pa.scalar(order.name) if order.site else pa.scalar(order.fingerprint, pa.uint64())
+        column = found.column("name").cast(pa.string()) if order.site else found.column("fingerprint").cast(pa.uint64())
+        rows = found.filter(pc.equal(column, wanted))
+        if len(rows):
+            return int(numbers_of(rows, name)[0]) & NONE
+    return None
+
+
 def ordered(contents: Contents) -> list[Line]:
     return [line for _, line in sorted(contents.segments.items())]
 

@@ -5,7 +5,7 @@ seed or a sitemap that names it again is recognized, while nobody can read the n
 collection can still test whether a URL that they know was forgotten.
 
 While it is carried out, a line also has the name, and the places in the archive that are to be blanked: `carry_out`
-removes both in the end.
+removes both in the end. So does an order that waits for the end of a crawl (`crawler/forgetting.py`).
 """
 
 from __future__ import annotations
@@ -53,6 +53,8 @@ class Tombstone:
     """The URL, or the name of the site, until it is carried out; then it is empty."""
     blank: tuple[Span, ...] = ()
     """Places in the archive that no visit owns any more, until it is carried out."""
+    waits: bool = False
+    """A crawl ran when it was ordered, and has kept it out since: nothing is removed before that crawl has stopped."""
 
     @property
     def finished(self) -> bool:
@@ -61,12 +63,17 @@ class Tombstone:
     def told(self) -> str:
         """The sentence for users."""
         day = time.strftime("%Y-%m-%d %H:%M", time.localtime(self.time))
+        if self.waits:
+            kept = "it is not requested any more, and what was fetched goes when the crawl has stopped"
+            return f"It was ordered on {day} to be forgotten ({kept}): {self.reason}"
         return f"It was forgotten on {day}: {self.reason}"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Forgotten:
-    """All tombstones of a collection. Nothing that they name becomes a page or a site again."""
+    """All tombstones of a collection. Nothing that they name becomes a page or a site again.
+
+    The desk and its stages share one, which takes the orders that come while the crawl runs."""
 
     tombstones: tuple[Tombstone, ...] = ()
     seed: int = 0
@@ -80,8 +87,17 @@ class Forgotten:
         pages = np.array(sorted(t.fingerprint for t in tombstones if not t.site), np.uint64)
         return Forgotten(tuple(tombstones), seed, pages, frozenset(t.fingerprint for t in tombstones if t.site))
 
+    def take(self, tombstones: Sequence[Tombstone], seed: int) -> None:
+        """Has these tombstones from now on."""
+        made = Forgotten.of(tombstones, seed)
+        self.tombstones, self.seed, self.pages, self.sites = made.tombstones, seed, made.pages, made.sites
+
     def __bool__(self) -> bool:
         return bool(self.tombstones)
+
+    def has(self, order: Tombstone) -> bool:
+        """Whether the same page or site was forgotten, or is to be."""
+        return any((each.site, each.fingerprint) == (order.site, order.fingerprint) for each in self.tombstones)
 
     def has_pages(self, fingerprints: U64) -> Bools:
         """Which of these are fingerprints of forgotten URLs."""
@@ -107,7 +123,18 @@ class Forgotten:
 
     @property
     def unfinished(self) -> list[Tombstone]:
-        return [each for each in self.tombstones if not each.finished]
+        """Those that were begun."""
+        return [each for each in self.tombstones if not each.finished and not each.waits]
+
+    @property
+    def waiting(self) -> list[Tombstone]:
+        """Those that wait until no crawl runs."""
+        return [each for each in self.tombstones if each.waits]
+
+    @property
+    def settled(self) -> Forgotten:
+        """Without those that wait."""
+        return Forgotten.of([each for each in self.tombstones if not each.waits], self.seed)
 
 
 def read(shard: Path) -> Forgotten:
@@ -123,13 +150,13 @@ def read(shard: Path) -> Forgotten:
         if said is None:
             cure = "Restore it from a backup: without it, what was forgotten may be requested again."
             raise GossamerError(f"{path} is damaged in line {number}", cure)
-        found.append(_tombstone(said))
+        found.append(tombstone_of(said))
     return Forgotten.of(found, seed)
 
 
 def write(shard: Path, tombstones: Iterable[Tombstone]) -> None:
     """Replaces all tombstones. Durable when it returns."""
-    disk.write_atomic(shard / FORGOTTEN, *(manifest.encode(_line(each)) for each in tombstones))
+    disk.write_atomic(shard / FORGOTTEN, *(manifest.encode(line_of(each)) for each in tombstones))
 
 
 def share(shard: Path, beside: Path) -> None:
@@ -145,12 +172,14 @@ def share(shard: Path, beside: Path) -> None:
         write(shard, [*here.tombstones, *new])
 
 
-def _line(tombstone: Tombstone) -> dict[str, Any]:
-    line = asdict(tombstone) | {"fingerprint": f"{tombstone.fingerprint:016x}"}
+def line_of(tombstone: Tombstone) -> dict[str, Any]:
+    """A tombstone as it is written."""
+    line = asdict(tombstone) | {"fingerprint": f"{tombstone.fingerprint:016x}", "waits": tombstone.waits or None}
     return {name: value for name, value in line.items() if value not in ("", (), None)}
 
 
-def _tombstone(line: dict[str, Any]) -> Tombstone:
+def tombstone_of(line: dict[str, Any]) -> Tombstone:
+    """A tombstone from what was written."""
     known = {name: value for name, value in line.items() if name in Tombstone.__dataclass_fields__}
     found = Tombstone(**{"number": None, **known, "fingerprint": int(line["fingerprint"], 16)})
     return replace(found, blank=tuple((int(f), int(a), int(b)) for f, a, b in found.blank))

@@ -28,6 +28,7 @@ import numpy as np
 from gossamer.base.arrays import U8, U16, U32, Array, Records
 from gossamer.base.errors import GossamerError
 from gossamer.base.model import VISIT, Texts, VisitTexts
+from gossamer.base.outcomes import FOR_GOOD
 
 HEAD: Final = struct.Struct("<QdddIII")
 SECTION: Final = struct.Struct("<BI")
@@ -103,6 +104,8 @@ class SiteEvent(IntEnum):
     DISOWNED = 15
     """The site no longer proves to be the operator's, or was not asked in time. Like other sites, it is not requested
     before `until`."""
+    FORGOTTEN = 16
+    """The site is to be forgotten: it is not requested any more."""
     ADDRESS_REFUSED = 3
     """The name of FORBIDDEN_ADDRESS in the first tables of format 1: read, not written."""
 
@@ -187,6 +190,11 @@ class SiteNews(NamedTuple):
     def disowned(cls, site: int, time: float, until: float) -> SiteNews:
         """The site has the waits of everybody's sites again, and is not requested before `until`."""
         return cls(site, SiteEvent.DISOWNED, 0, 0, time, until)
+
+    @classmethod
+    def forgotten(cls, site: int, time: float) -> SiteNews:
+        """The site is not requested any more, until it is forgotten."""
+        return cls(site, SiteEvent.FORGOTTEN, 0, 0, time, FOR_GOOD)
 
 
 def taken_sitemap(event: Any) -> int:

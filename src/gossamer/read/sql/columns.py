@@ -238,7 +238,7 @@ tick UBIGINT Tick in which it was found.
 events: A row for each change of the address or of the back-off of a site.
 site BIGINT Number of the site.
 event VARCHAR resolved, moved (resolved to none of its former addresses), name_failed, forbidden_address, patience,
-  respelled, name_again, robots_away, slowed or sitemaps_read.
+  respelled, name_again, robots_away, slowed, sitemaps_read, owned, disowned or forgotten (it is to be forgotten).
 time TIMESTAMP Time of the event.
 until TIMESTAMP resolved, moved: how long the address is valid; sitemaps_read: when its sitemaps may be requested again;
   otherwise: when the site may be requested again.

@@ -120,6 +120,7 @@ def _judged(seeder: SeederSettings) -> str:
     return f"""judged as (
     select page, arg_max(state, (tick, state = 'pending')) as state,
            arg_max(reason, (tick, state = 'pending')) as reason,
+           bool_or(reason = '{Reason.FORGOTTEN.word}') as forgotten,
            max(tick) filter (state = 'excluded') as excluded_tick,
            max(tick) filter ((judged & {VerdictFlag.AGAIN:d}) != 0) as again_tick
     from stored.verdicts group by page
@@ -144,7 +145,7 @@ _STANDS: Final = f"""now as (
            l.brought.status as status, l.v.time as last_visit,
            l.v.pause as pause,
            case
-               when p.reason = '{Reason.FORGOTTEN.word}' then 'excluded'
+               when p.reason = '{Reason.FORGOTTEN.word}' or j.forgotten then 'excluded'
                when l.page is not null and not l.waits and coalesce(j.again_tick < l.v.tick, true) then 'done'
                when j.state = 'excluded' then 'excluded'
                when l.waits and (j.excluded_tick is null or j.excluded_tick < l.v.tick) then 'waiting'
@@ -152,8 +153,8 @@ _STANDS: Final = f"""now as (
                when p.reason in ('depth', 'redirects', 'unlisted') and o.page is not null then 'pending'
                else p.state
            end as stands,
-           case when j.state = 'excluded' and p.reason != '{Reason.FORGOTTEN.word}' then j.reason else p.reason end
-           as why
+           case when p.reason = '{Reason.FORGOTTEN.word}' or j.forgotten then '{Reason.FORGOTTEN.word}'
+                when j.state = 'excluded' then j.reason else p.reason end as why
     from stored.pages p left join visited l on l.page = p.page left join judged j on j.page = p.page
          left join opened o on o.page = p.page
 )"""

@@ -42,7 +42,7 @@ def deliver(folder: Path, key: str, items: Sequence[Any], progress: Progress = l
     """Delivers an order; `key` is "add" (URLs) or "again" (numbers of pages)."""
     shard, until = shard_folder(folder), time.monotonic() + PATIENCE
     while True:
-        carried = _to_desk(shard, key, items, progress)
+        carried = to_desk(shard, key, items, progress)
         if carried is not None:
             return Delivered(True, carried)
         try:
@@ -63,7 +63,9 @@ def deliver(folder: Path, key: str, items: Sequence[Any], progress: Progress = l
         return Delivered(False, {})
 
 
-def _to_desk(shard: Path, key: str, items: Sequence[Any], progress: Progress) -> dict[str, int] | None:
+def to_desk(
+    shard: Path, key: str, items: Sequence[Any], progress: Progress = lambda part: None
+) -> dict[str, int] | None:
     """What the running crawl has made of it; None if no crawl runs, or it ends."""
     total: dict[str, int] = {}
     for end, piece in _pieces(items):

@@ -39,6 +39,8 @@ def check_unfinished(shard: Path, report: VerifyReport) -> None:
         return
     if forgotten:
         report.count("tombstones", len(forgotten.tombstones))
+    if forgotten.waiting:
+        report.count("orders to forget that wait for the crawl to stop", len(forgotten.waiting))
     for _ in forgotten.unfinished:
         wrong = "something is to be forgotten, and that was not finished"
         report.add(
@@ -49,7 +51,7 @@ def check_unfinished(shard: Path, report: VerifyReport) -> None:
 def check_forgotten(sources: Sources, database: Database, report: VerifyReport) -> None:
     """Checks that no page and no site is known that has a tombstone, and that no row tells what was forgotten."""
     try:
-        forgotten = read(sources.shard)
+        forgotten = read(sources.shard).settled
     except GossamerError:
         return  # reported above
     if forgotten.unfinished:
