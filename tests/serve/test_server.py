@@ -347,6 +347,7 @@ def test_a_page_of_another_site_cannot_make_a_browser_ask(browser: TestClient) -
             headers = {"sec-fetch-site": site, "sec-fetch-dest": dest}
             assert browser.get(path, headers=headers).status_code == 403, headers
         assert browser.get(path, headers={"sec-fetch-site": site, "sec-fetch-dest": "document"}).status_code == 200
+        assert browser.get(path, headers={"sec-fetch-site": site, **BEARER}).status_code == 200
     for site in ("same-origin", "none"):
         assert browser.get(path, headers={"sec-fetch-site": site, "sec-fetch-dest": "empty"}).status_code == 200
 

@@ -104,7 +104,7 @@ class Guard:
     def _refused(self, scope: Scope, headers: Headers) -> Response | None:
         if headers.get("host", "").lower() not in self._hosts:
             return self._refusal(scope, 421, "this server is not for that host", "Use the address that it printed.")
-        if headers.get("sec-fetch-site", "none") not in _OURS and headers.get("sec-fetch-dest") != "document":
+        if _from_elsewhere(headers):
             return self._refusal(scope, 403, "the page of another site asks", "Follow a link, or enter the address.")
         changes = scope["method"] not in _SAFE_METHODS
         if not scope["query_string"].isascii():
@@ -131,6 +131,12 @@ class Guard:
         """Whether a form comes from one of our pages. Browsers name the origin of every form that is sent by POST."""
         origin = headers.get("origin", "")
         return origin.partition("://")[2].lower() == headers.get("host", "").lower() != ""
+
+
+def _from_elsewhere(headers: Headers) -> bool:
+    """Whether the page of another site makes a browser ask. It can send no token, and a person has followed a link."""
+    ours = headers.get("sec-fetch-site", "none") in _OURS or headers.get("sec-fetch-dest") == "document"
+    return not ours and "authorization" not in headers
 
 
 def _with_headers(send: Send) -> Send:
