@@ -1,7 +1,8 @@
 """What Python programs wait for: `python -m bench.library [--visits N] [--pages N]`
 
 Reads the titles of all stored pages of a made collection (bounds for 10^6: 10 s, and memory that does not grow with
-them), and bodies of pages in no order, from an archive of pages of 25 KB (2 ms each). Times are elapsed.
+them), bodies of pages in no order, from an archive of pages of 25 KB (2 ms each), and by their URLs, from a crawl of
+the demonstration Web. Times are elapsed.
 """
 
 from __future__ import annotations
@@ -49,6 +50,17 @@ def bodies(folder: Path) -> float:
     return 1000 * (time.perf_counter() - start) / len(pages)
 
 
+def by_url(folder: Path) -> float:
+    """Milliseconds to read the body of a page by its URL, in no order, of a crawl of the demonstration Web."""
+    settings = {"harvester.workers": 1}
+    web = gossamer.crawl(demo=True, folder=folder, pages=400, settings=settings, progress=False).wait().collection
+    urls = [page.url for page in web]
+    random.Random(1).shuffle(urls)
+    start = time.perf_counter()
+    assert all(web[url].body for url in 10 * urls)
+    return 1000 * (time.perf_counter() - start) / (10 * len(urls))
+
+
 def imported() -> float:
     """Seconds that `import gossamer` adds to an interpreter: the least of five."""
     each = []
@@ -77,6 +89,7 @@ def main() -> None:
                 Figure("titles of all stored pages", seconds, "s", TITLES * max(given.visits / 1e6, 0.1)),
                 Figure("peak memory", memory, "GB", GIGABYTES),
                 Figure("body of a page", bodies(Path(place) / "archive"), "ms", BODY),
+                Figure("body of a page, by its URL", by_url(Path(place) / "demo"), "ms", BODY),
                 Figure("import gossamer", imported(), "s", IMPORTED),
             )
         )

@@ -19,6 +19,8 @@ from gossamer.collection.lock import holder
 from gossamer.config import Settings, override
 from gossamer.crawler.short import SHORT
 from gossamer.library import crawl as module
+from gossamer.library import lookups
+from gossamer.library.page import COLUMNS
 from tests.support.timing import COMMAND
 
 
@@ -70,6 +72,60 @@ def test_a_page_that_is_not_stored_says_so(crawled: tuple[gossamer.Crawl, list[g
     assert web.get("https://nowhere.example/") is None
     with pytest.raises(gossamer.UsageError, match="is not an http or https URL"):
         web["mailto:you@example.org"]
+
+
+def test_the_index_finds_what_a_query_finds(crawled: tuple[gossamer.Crawl, list[gossamer.Page]]) -> None:
+    """Every page, known or not, by the first lookups and by the later ones; and all columns of what is found."""
+    folder = crawled[0].folder
+    urls = [str(url) for (url,) in gossamer.open(folder).sql("select url from pages order by page limit 60")]
+    assert len(urls) > lookups.SEVERAL
+    indexed = gossamer.open(folder)
+    assert all(url in indexed for url in [crawled[1][0].url] * lookups.SEVERAL)
+    kept = indexed._kept
+    assert kept is not None
+    assert kept[1]._index is not None
+    stored = 0
+    for url in urls:
+        found, expected = indexed.get(url), gossamer.open(folder).get(url)
+        assert (found is None) == (expected is None), url
+        if found is None or expected is None:
+            continue
+        stored += 1
+        assert (found.url, found.number, found.body) == (url, expected.number, expected.body)
+        assert (found.title, found.time, found.mark) == (expected.title, expected.time, expected.mark)
+        assert all(found.value(name) == expected.value(name) for name in COLUMNS.split(", "))
+    assert 0 < stored < len(urls)
+
+
+def test_a_lookup_sees_what_was_committed_since(tmp_path: Path) -> None:
+    folder = tmp_path / "crawl"
+    gossamer.crawl(demo=True, folder=folder, pages=5, settings=settings(), progress=False).wait()
+    web = gossamer.open(folder)
+    (first,) = web.pages().first(1)
+    assert all(web[first.url].number == first.number for _ in range(lookups.SEVERAL + 1))
+    before = {page.url for page in web}
+    with gossamer.crawl(demo=True, folder=folder, pages=5, settings=settings(), progress=False) as run:
+        new = [page.url for page in run]
+    assert new
+    assert before.isdisjoint(new)
+    assert all(url in web for url in new)
+
+
+def test_a_context_raises_what_has_ended_its_crawl(tmp_path: Path) -> None:
+    def watched() -> None:
+        with gossamer.crawl("https://example.org", folder=tmp_path / "a", progress=False) as run:
+            while run.running:
+                time.sleep(0.01)
+
+    with pytest.raises(gossamer.UsageError, match="needs a contact"):
+        watched()
+
+    def failed() -> None:
+        with gossamer.crawl("https://example.org", folder=tmp_path / "a", progress=False):
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        failed()
 
 
 def test_orders_wait_for_the_next_run(crawled: tuple[gossamer.Crawl, list[gossamer.Page]]) -> None:
@@ -143,7 +199,7 @@ def test_errors_are_those_of_the_command(tmp_path: Path) -> None:
         list(gossamer.crawl("ftp://example.org", folder=tmp_path / "b", progress=False))
     with pytest.raises(gossamer.UsageError, match="depth=999"):
         gossamer.crawl("https://example.org", depth=999)
-    with pytest.raises(gossamer.UsageError, match="is no time"):
+    with pytest.raises(gossamer.UsageError, match="is not a time"):
         gossamer.crawl("https://example.org", folder=tmp_path, seconds="soon")
     with pytest.raises(gossamer.UsageError, match="needs a URL, or the folder"):
         gossamer.crawl()

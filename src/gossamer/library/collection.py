@@ -20,13 +20,13 @@ from gossamer.collection.layout import SETTINGS, require_collection, shard_folde
 from gossamer.collection.runs import settings_of_last_run
 from gossamer.config import Settings
 from gossamer.library.links import Links
+from gossamer.library.lookups import State, mark_of
 from gossamer.library.page import COLUMNS, Archive, Batch, Page
 from gossamer.library.pages import Pages
 from gossamer.library.result import Result
 from gossamer.observe.crawl_status import read_crawl_status
 from gossamer.read.changes.events import Choice, Event, reading
 from gossamer.read.copies import copies
-from gossamer.read.explain.address import address_of
 from gossamer.read.explain.answers import PageAnswer, SiteAnswer
 from gossamer.read.sql.columns import VIEWS
 from gossamer.read.sql.database import Database
@@ -34,7 +34,7 @@ from gossamer.read.sql.desk_columns import aside_of
 from gossamer.read.sql.sources import find
 from gossamer.read.steer.add import add
 from gossamer.read.steer.again import Filter, again
-from gossamer.urls import Scope, fingerprint, without_www
+from gossamer.urls import without_www
 
 MEMORY: Final = "1GB"
 """What DuckDB may use; what is beyond is written to a temporary folder."""
@@ -58,11 +58,13 @@ class Collection:
         self.folder = Path(folder)
         require_collection(self.folder)
         self._memory, self._unchecked = memory, not checked
+        self._kept: tuple[Any, State] | None = None
         self._spilled = Path(tempfile.mkdtemp(prefix="gossamer-"))
         self._closing = weakref.finalize(self, shutil.rmtree, self._spilled, ignore_errors=True)
 
     def close(self) -> None:
         """Removes its temporary files. A collection that is forgotten is closed by itself."""
+        self._kept = None
         self._closing()
 
     def __enter__(self) -> Self:
@@ -140,21 +142,25 @@ class Collection:
     def __getitem__(self, url: str) -> Page:
         """The last copy of a page, by its URL in any spelling. UnknownPageError (a KeyError) if there is none."""
         canonical, print_ = self.fingerprint(url)
-        database, archive = self._opened()
-        numbers = database.run("select page from stored.pages where fingerprint = ?", [print_])
-        for (number,) in numbers:
-            for rows in database.batches(f"{copies(f'page = {int(number)}')} select {COLUMNS} from copies"):
-                return Page(Batch(archive, rows), 0)
-        known = "is known, and no copy of it is stored" if numbers else "is not known"
+        found = self._state().page(canonical, print_)
+        if isinstance(found, Page):
+            return found
+        known = "is known, and no copy of it is stored" if found else "is not known"
         raise UnknownPageError(f"{canonical} {known}", f"`gossamer explain {self.folder} {canonical}` says why.")
 
     def fingerprint(self, url: str) -> tuple[str, int]:
         """The canonical form of a URL, and the number by which tables know it. UsageError if it cannot be a page."""
-        seeder = self.settings.seeder
-        canonical = address_of(url, seeder, Scope.of(seeder)).canonical
+        canonical, print_ = self._state().fingerprint(url)
         if canonical is None:
             raise UsageError(f"{url!r} is not an http or https URL", "Write it like https://example.org/page.")
-        return canonical, fingerprint(canonical, find(self.folder).contents.meta.seed)
+        return canonical, print_
+
+    def _state(self) -> State:
+        """The collection as it is now: what was read of it is kept until it changes."""
+        mark = mark_of(self.folder)
+        if self._kept is None or self._kept[0] != mark:
+            self._kept = mark, State(self.folder, self._opened)
+        return self._kept[1]
 
     def after(self, tick: int, number: int, most: int = 5_000) -> Iterator[Page]:
         """The first copies that were committed after a mark (`Page.mark`), in order: every copy, not only the last."""

@@ -145,8 +145,10 @@ class Crawl:
     def __enter__(self) -> Self:
         return self.start()
 
-    def __exit__(self, *_: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         self.stop()
+        if kind is None and self._error is not None:
+            raise self._error
 
     def __iter__(self) -> Iterator[Page]:
         """The pages that this run stores, in the order in which they are committed."""
