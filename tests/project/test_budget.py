@@ -21,6 +21,8 @@ FLAT: Final = {
     "Effects": "the sections of a journal record",
     "Gathered": "what was gathered from a page, flat as its record",
     "Scenario": "settings of a simulation, flat by the names that users write",
+    "Transfer": "a curl handle and its request: callbacks of libcurl set one by one what came",
+    "Connection": "a client of the demonstration Web: what was parsed, what is to be sent",
     "Shape": "kinds of the demonstration Web, flat by the names that users write",
 }
 """Classes that may have more fields, each with its reason. Arrays of kernels are recognised by their type."""
@@ -39,14 +41,18 @@ def trees() -> Iterator[tuple[str, ast.Module]]:
 
 
 def fields(node: ast.ClassDef) -> set[str]:
-    """Annotated attributes of the class, and attributes that its constructor sets."""
+    """Annotated attributes of the class, and attributes of `self` that any of its methods sets."""
     found = set()
     for member in node.body:
         if isinstance(member, ast.AnnAssign) and isinstance(member.target, ast.Name):
             found.add(member.target.id)
-        elif isinstance(member, ast.FunctionDef) and member.name == "__init__":
+        elif isinstance(member, ast.FunctionDef | ast.AsyncFunctionDef):
             for each in ast.walk(member):
-                if isinstance(each, ast.Attribute) and isinstance(each.ctx, ast.Store):
+                if (
+                    isinstance(each, ast.Attribute)
+                    and isinstance(each.ctx, ast.Store)
+                    and ast.unparse(each.value) == "self"
+                ):
                     found.add(each.attr)
     return found
 

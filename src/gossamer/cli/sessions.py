@@ -32,29 +32,29 @@ if TYPE_CHECKING:
     "hosts",
     metavar="NAME",
     multiple=True,
-    help="Name of the site's host; default: as the log says. Repeatable.",
+    help="Host name of the site; default: the one in the log. Repeatable.",
 )
 @click.option(
     "--ignore",
     metavar="TEXT",
     multiple=True,
-    help="Leave out pages with this in their address: a Web application. Repeatable.",
+    help="Leave out pages whose address contains this, such as a Web application. Repeatable.",
 )
 @click.option("--timeout", metavar="TIME", default="30min", help="A session ends when nothing is viewed for this time.")
 @click.option(
     "--precision",
     metavar="TIME",
     default="1s",
-    help="Times in the log are exact to this; lines within keep their order.",
+    help="Precision of the times in the log; lines within it keep their order.",
 )
 @click.option(
     "--share",
     type=click.FloatRange(1, 100, max_open=True),
     metavar="PERCENT",
     default=90,
-    help="Share of the visits to crawl for.",
+    help="Share of the visits that a crawl should cover.",
 )
-@flag("--each", help="Each log is of a site of its own.")
+@flag("--each", help="Treat each log as a site of its own.")
 @click.option("--out", type=PATH, metavar="FOLDER", help="Write an HTML page, CSV files, SVG plots and JSON here.")
 @flag("--json", "as_json", help="Print one JSON object.")
 def sessions(

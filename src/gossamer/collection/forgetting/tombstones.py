@@ -123,12 +123,12 @@ class Forgotten:
 
     @property
     def unfinished(self) -> list[Tombstone]:
-        """Those that were begun."""
+        """Tombstones of orders that were begun and not finished."""
         return [each for each in self.tombstones if not each.finished and not each.waits]
 
     @property
     def waiting(self) -> list[Tombstone]:
-        """Those that wait until no crawl runs."""
+        """Tombstones of orders that wait until no crawl runs."""
         return [each for each in self.tombstones if each.waits]
 
     @property

@@ -93,7 +93,7 @@ def _batches(lines: Sequence[_Line]) -> Iterator[Sequence[_Line]]:
 
 
 def _arrays(lines: Sequence[_Line], columns: Sequence[Column], place: Mapping[bytes, Sequence[int]]) -> list[pa.Array]:
-    """Of each row the index of its visit, its error, and its columns. `place`: of the columns that a line names."""
+    """For each row the index of its visit, its error and its columns. `place`: of the columns that a line names."""
     of: list[int] = []
     errors: list[str | None] = []
     values: list[list[Any]] = [[] for _ in columns]

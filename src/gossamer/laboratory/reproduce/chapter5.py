@@ -343,7 +343,7 @@ def _better(sites: Sequence[Site]) -> list[Sentence]:
 
 
 def _fitted(sites: Sequence[Site]) -> Plot:
-    """Of the first site."""
+    """The plot of the first site."""
     return present.fig_5_18(sites[0], False)
 
 

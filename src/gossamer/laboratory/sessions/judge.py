@@ -87,7 +87,7 @@ class Left(IntEnum):
     APPLICATION = 5
     STATUS = 6
     VIEW = 7
-    """It is not: a page view."""
+    """Not left out: a page view."""
 
 
 WHY: Final = {

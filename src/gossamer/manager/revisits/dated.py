@@ -38,7 +38,7 @@ _ENDS: Final = np.exp(np.linspace(np.log(1e-4), np.log(1e4), 128))
 """Ages, in mean times between two changes: of each, what is so from the one before on."""
 _MIDDLES: Final = _ENDS * np.sqrt(_ENDS[0] / _ENDS[1])
 _EVERY: Final = 4
-"""One of so many ages is the age of a price."""
+"""Every so many ages, one is the age of a price."""
 _COUNTS: Final = 16
 """Signals that are told apart; more count as the last of these."""
 _FACTORIALS: Final = np.array([float(factorial(each)) for each in range(_COUNTS + 1)])

@@ -36,7 +36,7 @@ class Own(NamedTuple):
 
     @classmethod
     def of(cls, plugins: Sequence[Plugin], settings: PluginSettings) -> Own:
-        """Those that the settings name: one of each kind at most."""
+        """The plug-ins that the settings name: one of each kind at most."""
         by_kind = {each.kind: each for each in plugins}
         return cls(by_kind.get("score"), by_kind.get("strategy"), int(settings.memory))
 

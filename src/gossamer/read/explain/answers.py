@@ -319,7 +319,7 @@ class ChangeHours(TypedDict):
     weekdays: bool
     """From Monday to Friday alone."""
     share: float
-    """Of the changes, that lie in the window."""
+    """Share of the changes in the window."""
     visits: int
     changes: int
     words: str

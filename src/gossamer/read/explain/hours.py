@@ -21,7 +21,7 @@ _FIRST: Final = 72
 
 
 class _Visits(NamedTuple):
-    """Of pages of the site that were there, in the order of time."""
+    """Visits of pages of the site that were there, in the order of time."""
 
     page: Array
     time: F64
