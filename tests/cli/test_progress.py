@@ -595,9 +595,11 @@ def test_status_says_what_revisits_found() -> None:
     assert list(revisit_lines({"re-visits": 0, "none": 0, "minor": 0, "major": 0, "not_modified": 0})) == []
     assert len(list(revisit_lines({"major": 1}))) == 1
     numbers = {"re-visits": 1200, "none": 900, "minor": 60, "major": 40, "not_modified": 800, "freshness": 0.9773}
+    numbers |= {"days_behind": 0.5, "hourly": 0.0, "daily": 0.2, "weekly": 0.3, "monthly": 0.5, "rarely": 0.0}
     assert list(revisit_lines(numbers)) == [
         "  re-visits: 1,200; unchanged 90.0% (800 by 304), minor changes 6.0%, major changes 4.0%",
-        "  expected freshness: 97.7% of the copies are up to date",
+        "  expected freshness: 97.7% of the copies are up to date; on average they have been outdated for 12 h 00 min",
+        "  copies change about: 20% daily, 30% weekly, 50% monthly",
     ]
     (_, saved) = revisit_lines({"none": 900, "not_modified": 800, "saved_bytes": 12_345_678})
     assert saved == "  answers 304 saved about 12.3 MB"

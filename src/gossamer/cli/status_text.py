@@ -26,6 +26,9 @@ MOST_ERRORS: Final = 4
 _ALSO = (Outcome.NOT_FOUND, Outcome.REFUSED, Outcome.BAD_ENCODING, Outcome.FORBIDDEN_ADDRESS, Outcome.WORKER_DIED)
 _ERRORS: Final = {outcome.word for outcome in SITE_FAILURES | TRANSIENT | set(_ALSO)}
 
+_RATES: Final = ("hourly", "daily", "weekly", "monthly", "rarely")
+"""As the part `habits` has them (`manager/revisits/scale.py`)."""
+
 
 def lines(found: CrawlStatus, folder: Path, now: float) -> Iterator[str]:
     statistics, run = found.statistics, found.statistics.run
@@ -67,7 +70,12 @@ def revisit_lines(numbers: Mapping[str, float]) -> Iterator[str]:
         if saved := numbers.get("saved_bytes"):
             yield f"  answers 304 saved about {human_size(saved)}"
     if "freshness" in numbers:
-        yield f"  expected freshness: {numbers['freshness']:.1%} of the copies are up to date"
+        yield (
+            f"  expected freshness: {numbers['freshness']:.1%} of the copies are up to date; on average they have been"
+            f" outdated for {human_time(86_400 * numbers.get('days_behind', 0.0))}"
+        )
+        rates = ", ".join(f"{numbers[word]:.0%} {word}" for word in _RATES if numbers.get(word, 0.0) >= 0.005)
+        yield f"  copies change about: {rates}"
 
 
 def _summary(statistics: Statistics, now: float, running: bool) -> Iterator[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from types import SimpleNamespace
+from typing import cast
 
 import numpy as np
 import pytest
@@ -13,10 +14,12 @@ from gossamer.base.model import NONE, VISIT, Change, Outcome, State, Visits
 from gossamer.config import Settings, override
 from gossamer.crawler.parts import new_desk
 from gossamer.desk.desk import Desk
+from gossamer.desk.shown import ImageView
 from gossamer.manager.revisits.common import AGAIN, FOUND, NOT_MODIFIED, OBSERVED, PRIOR, TOLD
 from gossamer.manager.revisits.habits import Habits
 from gossamer.manager.revisits.rates import Prior, decode
 from gossamer.manager.revisits.scale import measure
+from gossamer.manager.revisits.shown import SHOWN
 
 DAY = 86_400.0
 PAGES = 400
@@ -225,3 +228,23 @@ def test_answers_without_bodies_save_what_pages_take_in_full() -> None:
         visits["received"] = received
         desk[Habits].follow_visits(visits)
     assert desk[Habits].statistics()["saved_bytes"] == 3 * 1_000 - 700
+
+
+def test_the_copies_of_the_sites_together_are_as_fresh_as_all_copies() -> None:
+    """The view `freshness`, and what `status` says. The second site has the pages that seldom change."""
+    desk = desk_of()
+    columns = desk.columns
+    columns.site.count = columns.origin.count = 2
+    columns.origin.site[:2], columns.page.origin[PAGES // 2 : PAGES] = (0, 1), 1
+    lived(desk, 30, 1)
+    columns.page.outcome[0] = Outcome.NOT_FOUND
+    wall = float(columns.page.due[:PAGES].max()) + 2 * DAY
+    image = cast(ImageView, SimpleNamespace(columns=columns, wall=wall))
+    (shown,) = (each for each in SHOWN if each.view == "freshness")
+    sites, copies, freshness, age = shown.values(image, Settings())
+    assert sites.tolist() == [0, 1]
+    assert copies.tolist() == [PAGES // 2 - 1, PAGES // 2]
+    assert freshness[0] < 0.3 < 0.8 < freshness[1]
+    whole = measure(columns, desk[Habits].prior, wall)
+    assert (copies * freshness).sum() / copies.sum() == pytest.approx(whole["freshness"], abs=1e-4)
+    assert (copies * age).sum() / copies.sum() == pytest.approx(whole["days_behind"], abs=1e-3)

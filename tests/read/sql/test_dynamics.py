@@ -14,6 +14,8 @@ from gossamer.base.model import Outcome
 from gossamer.collection.layout import SETTINGS
 from gossamer.config import Settings, dump
 from gossamer.laboratory.report.make import report
+from gossamer.manager.revisits.habits import Habits
+from gossamer.manager.revisits.scale import measure
 from gossamer.read.sql.database import Database
 from gossamer.read.sql.dynamics import LONGER, dynamics, survival
 from gossamer.read.sql.sources import find
@@ -114,3 +116,9 @@ def test_lives_and_dynamics_of_a_crawl_are_those_of_its_web(tmp_path: Path) -> N
     assert tenths == 10
     assert changed == lives["often"][1] + lives[""][1]
     assert compared > 60
+    desk = result.crawl.desk
+    expected = measure(desk.columns, desk[Habits].prior, desk.wall)
+    ((site, copies, freshness, age),) = database.query("select * from freshness").rows
+    assert (site, copies) == (0, 4), "one of the five pages is gone"
+    assert freshness == pytest.approx(expected["freshness"], abs=1e-4)
+    assert age == pytest.approx(expected["days_behind"], abs=1e-3)

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 
 import numpy as np
 
-from gossamer.base.arrays import F32, F64, Array
+from gossamer.base.arrays import F32, F64, I64, Array
 from gossamer.base.model import Outcome, State
 from gossamer.manager.revisits.policies import POLICIES, Moment, chance, worth
 from gossamer.manager.revisits.rates import BELIEFS, CODES, Belief, Prior, decode
@@ -142,23 +142,43 @@ _RATES: Final = {"hourly": 12.0, "daily": 0.4, "weekly": 0.07, "monthly": 0.01, 
 """Least changes a day of pages that change about as often as the word says."""
 
 
-def measure(columns: Any, prior: Prior, wall: float, most: int = 100_000) -> dict[str, float]:
-    """What is expected of the copies now, from a sample: the share that is up to date, for how many days they have been
-    outdated on average, and the shares of copies by how often they change. A plan's thread calls it, while pages are
-    added: their count is looked at once."""
-    page, site, used = columns.page, columns.site, slice(0, columns.page.count)
-    some = np.flatnonzero((page.state[used] == State.DONE) & (page.outcome[used] == Outcome.OK))
-    some = some[:: max(1, len(some) // most)]
-    if not len(some):
-        return {}
-    ages = np.maximum(1.0, wall - page.due[some])
-    belief = decode(page.belief[some], prior).after(ages, prior)
-    sites, signals = columns.origin.site[page.origin[some]], page.signals[some]
+class Staleness(NamedTuple):
+    """What is expected of some copies."""
+
+    outdated: F64
+    """With which probability each is outdated."""
+    behind: F64
+    """For how many seconds each has been outdated, on average over what may have happened."""
+    rates: F64
+
+
+def copies_of(columns: Any) -> I64:
+    """The pages whose copies are in the index. Pages may be added meanwhile: their count is looked at once."""
+    page, used = columns.page, slice(0, columns.page.count)
+    found: I64 = np.flatnonzero((page.state[used] == State.DONE) & (page.outcome[used] == Outcome.OK))
+    return found
+
+
+def staleness(columns: Any, prior: Prior, wall: float, copies: I64) -> Staleness:
+    page, site = columns.page, columns.site
+    ages = np.maximum(1.0, wall - page.due[copies])
+    belief = decode(page.belief[copies], prior).after(ages, prior)
+    sites, signals = columns.origin.site[page.origin[copies]], page.signals[copies]
     trust, heard = Trust(site.doubt, site.announced).of(sites), signals > 0
     stale, rates = told(belief, ages, signals - 1.0, trust), belief.rates
     stale[~heard] = chance(Belief(belief.mean[~heard], belief.spread[~heard]), ages[~heard])
-    behind = np.maximum(0.0, ages + np.expm1(-rates * ages) / rates)
-    found = {"freshness": round(float(1 - stale.mean()), 4), "days_behind": round(float(behind.mean()) / 86_400, 3)}
+    return Staleness(stale, np.maximum(0.0, ages + np.expm1(-rates * ages) / rates), rates)
+
+
+def measure(columns: Any, prior: Prior, wall: float, most: int = 100_000) -> dict[str, float]:
+    """What is expected of the copies now, from a sample: the share that is up to date, for how many days they have been
+    outdated on average, and the shares of copies by how often they change. A plan's thread calls it."""
+    some = copies_of(columns)
+    some = some[:: max(1, len(some) // most)]
+    if not len(some):
+        return {}
+    outdated, behind, rates = staleness(columns, prior, wall, some)
+    found = {"freshness": round(float(1 - outdated.mean()), 4), "days_behind": round(float(behind.mean()) / 86_400, 3)}
     above = 1.0
     for word, least in _RATES.items():
         share = float((86_400 * rates < least).mean())

@@ -13,6 +13,7 @@ from gossamer.desk.shown import ImageView, Shown, columns_of
 from gossamer.manager.revisits.changes import CLASSES
 from gossamer.manager.revisits.common import CHANGED, TOLD, prior_of
 from gossamer.manager.revisits.rates import STEP, Prior, decode
+from gossamer.manager.revisits.scale import copies_of, staleness
 from gossamer.manager.revisits.signals import BELIEVED
 
 DAY: Final = 86_400.0
@@ -33,6 +34,16 @@ def _calibration(image: ImageView, settings: Settings) -> tuple[Array, ...]:
     told, changed = (np.asarray(image.columns.habits[part]).astype(np.int64) for part in (TOLD, CHANGED))
     share = np.array([c / n if n else None for n, c in zip(told.tolist(), changed.tolist(), strict=True)], object)
     return np.arange(10) / 10, np.arange(1, 11) / 10, told, changed, share
+
+
+def _freshness(image: ImageView, settings: Settings) -> tuple[Array, ...]:
+    columns, prior = image.columns, prior_of(image.columns.habits, float(settings.manager.change_period))
+    copies = copies_of(columns)
+    found = staleness(columns, prior, image.wall, copies)
+    of = columns.origin.site[columns.page.origin[copies]]
+    sites, rows, counts = np.unique(of, return_inverse=True, return_counts=True)
+    fresh, behind = (np.bincount(rows, each, len(sites)) / counts for each in (1 - found.outdated, found.behind))
+    return sites.astype(np.int64), counts, fresh, behind / DAY
 
 
 def _of_dates(image: ImageView, settings: Settings) -> tuple[Array]:
@@ -113,8 +124,16 @@ visits* BIGINT Visits of pages with such a probability that compared them with t
 changed* BIGINT How many of these found a major change.
 share* DOUBLE The observed share: it should lie between the two. Null without a visit.
 """)
+_FRESHNESS: Final = columns_of("""
+site* BIGINT Number of a site.
+copies* BIGINT Pages of it that are in the index.
+freshness* DOUBLE Expected share of these copies that are up to date; of the collection: sum(copies * freshness) /
+  sum(copies).
+age* DOUBLE For how many days they have been outdated, on average.
+""")
 SHOWN: Final = (
     Shown("pages", _PAGES, _of_pages),
     Shown("sites", _SITES, _of_sites),
     Shown("calibration", _CALIBRATION, _calibration),
+    Shown("freshness", _FRESHNESS, _freshness),
 )

@@ -268,6 +268,9 @@ speeds: Expected speed of addresses by hour of local time, as of the last image;
 calibration: How good predictions of changes are, as of the last image: ten rows, by the predicted probability.
 +
 
+freshness: How up to date the copies of each site are expected to be, as of the last image.
++
+
 clocks: When pages change: re-visits that compared a page with the version before, by page and hour of the week.
 site BIGINT Number of the site.
 page BIGINT Number of the page.

@@ -55,6 +55,7 @@ _MADE_FROM: Final = {
     "clocks": ("pages", "visits"),
     "speeds": (),
     "calibration": (),
+    "freshness": (),
 }
 """The stored tables that a view reads, if they are not just the table of its name."""
 _FIXED: Final = {
@@ -70,6 +71,7 @@ _FIXED: Final = {
     "group by site, class, extension, domain",
 }
 """SQL of the views that are the same for every collection."""
+_OF_DESK: Final = ("speeds", "calibration", "freshness")
 _SUMS: Final = ("pages", "static", "dynamic", "visits", "ok", "errors", "bytes")
 
 Row = tuple[Any, ...]
@@ -269,7 +271,7 @@ class Database:
             )
         if name in _FIXED:
             return _FIXED[name]
-        if name in ("speeds", "calibration"):
+        if name in _OF_DESK:
             columns, source = self._desk(name)
             return f"select {', '.join(columns)} {f'from {source}' if source else 'where false'}"
         return f"select * from stored.{self._of_plugins.get(name, name)}"
