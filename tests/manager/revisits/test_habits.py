@@ -17,8 +17,8 @@ from gossamer.desk.desk import Desk
 from gossamer.desk.shown import ImageView
 from gossamer.manager.revisits.common import AGAIN, FOUND, NOT_MODIFIED, OBSERVED, PRIOR, TOLD
 from gossamer.manager.revisits.habits import Habits
-from gossamer.manager.revisits.rates import Prior, decode
-from gossamer.manager.revisits.scale import measure
+from gossamer.manager.revisits.rates import Belief, Prior, decode, encode
+from gossamer.manager.revisits.scale import measure, staleness
 from gossamer.manager.revisits.shown import SHOWN
 
 DAY = 86_400.0
@@ -248,3 +248,17 @@ def test_the_copies_of_the_sites_together_are_as_fresh_as_all_copies() -> None:
     whole = measure(columns, desk[Habits].prior, wall)
     assert (copies * freshness).sum() / copies.sum() == pytest.approx(whole["freshness"], abs=1e-4)
     assert (copies * age).sum() / copies.sum() == pytest.approx(whole["days_behind"], abs=1e-3)
+
+
+@pytest.mark.parametrize("spread", [0.375, 1.375, 2.625])
+def test_how_long_copies_have_been_outdated_is_the_mean_over_what_is_believed(spread: float) -> None:
+    """Over all changes that may have come at all rates that are believed in: not at the median rate, by which copies
+    of a day have been outdated for minutes where hours are to be expected."""
+    desk, median = desk_of(), np.log(0.05 / DAY)
+    page, wall = desk.columns.page, 2 * DAY
+    page.belief[:PAGES] = encode(Belief(np.full(PAGES, median, np.float32), np.full(PAGES, spread, np.float32)))
+    rates = np.exp(decode(page.belief[:1], desk[Habits].prior).mean[0] + spread * np.linspace(-8, 8, 4001))
+    weights = np.exp(-(np.linspace(-8, 8, 4001) ** 2) / 2)
+    exact = ((DAY + np.expm1(-rates * DAY) / rates) * weights).sum() / weights.sum()
+    found = staleness(desk.columns, desk[Habits].prior, wall, np.arange(PAGES))
+    assert found.behind[0] == pytest.approx(exact, rel=0.05)

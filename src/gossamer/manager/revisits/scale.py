@@ -17,7 +17,7 @@ import numpy as np
 
 from gossamer.base.arrays import F32, F64, I64, Array
 from gossamer.base.model import Outcome, State
-from gossamer.manager.revisits.policies import POLICIES, Moment, chance, worth
+from gossamer.manager.revisits.policies import POLICIES, Moment, chance, up_to_date, worth
 from gossamer.manager.revisits.rates import BELIEFS, CODES, Belief, Prior, decode
 from gossamer.manager.revisits.signals import Trust, told
 
@@ -165,9 +165,9 @@ def staleness(columns: Any, prior: Prior, wall: float, copies: I64) -> Staleness
     belief = decode(page.belief[copies], prior).after(ages, prior)
     sites, signals = columns.origin.site[page.origin[copies]], page.signals[copies]
     trust, heard = Trust(site.doubt, site.announced).of(sites), signals > 0
-    stale, rates = told(belief, ages, signals - 1.0, trust), belief.rates
+    stale = told(belief, ages, signals - 1.0, trust)
     stale[~heard] = chance(Belief(belief.mean[~heard], belief.spread[~heard]), ages[~heard])
-    return Staleness(stale, np.maximum(0.0, ages + np.expm1(-rates * ages) / rates), rates)
+    return Staleness(stale, ages * (1 - up_to_date(belief, ages)), belief.rates)
 
 
 def measure(columns: Any, prior: Prior, wall: float, most: int = 100_000) -> dict[str, float]:
