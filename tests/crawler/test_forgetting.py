@@ -157,7 +157,7 @@ def shown(world: World, statement: str) -> list[tuple[Any, ...]]:
     try:
         return list(database.query(statement).rows)
     finally:
-        database.connection.close()
+        database.close()
 
 
 def test_a_page_that_is_found_after_the_plan_is_forgotten_too(tmp_path: Path) -> None:
