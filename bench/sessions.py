@@ -10,7 +10,6 @@ import argparse
 import gzip
 import json
 import os
-import resource
 import subprocess
 import sys
 import tempfile
@@ -23,6 +22,7 @@ from gossamer.rank.surfers import MODELS
 
 SESSIONS: Final = 8_000
 """Of a piece of the log, which is repeated with other addresses."""
+MOST_JSON: Final = 1_000_000
 PARTS: Final = 4
 """Images and styles of a page."""
 
@@ -65,16 +65,31 @@ def write(path: Path, least: int) -> int:
     return count
 
 
+def as_json(path: Path, target: Path) -> int:
+    """Writes some lines of a log as JSON; returns their number."""
+    names = ("remote_addr", "time_local", "request", "status", "http_referer", "http_user_agent")
+    count = 0
+    with path.open() as source, target.open("w") as file:
+        for line in source:
+            before, *quoted = line.rstrip("\n").split('"')
+            if len(quoted) < 6 or count >= MOST_JSON:
+                continue
+            address, when = before.split(" ")[0], before.partition("[")[2].partition("]")[0]
+            said = (address, when, quoted[0], int(quoted[1].split()[0]), quoted[2], quoted[4])
+            file.write(json.dumps(dict(zip(names, said, strict=True))) + "\n")
+            count += 1
+    return count
+
+
 def run(path: Path) -> tuple[float, float, float, dict[str, object]]:
     """Seconds, seconds of processor time, and megabytes at the peak, of a whole process; and what it found."""
-    begun, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+    begun = time.monotonic()
     command = [sys.executable, "-m", "gossamer", "sessions", str(path), "--json"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
     assert process.stdout is not None
     said = process.stdout.read()
     _, status, used = os.wait4(process.pid, 0)
     assert status == 0
-    del before
     return time.monotonic() - begun, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024, json.loads(said)
 
 
@@ -91,16 +106,18 @@ def main() -> None:
                 target.write(block)
         small = Path(folder) / "small.log"
         write(small, 1)
-        _, base, _, _ = run(small)
+        _, base, least_memory, _ = run(small)
         print(
             f"{lines:,} lines, {path.stat().st_size:,} bytes, {packed.stat().st_size:,} as gzip; "
             f"load {os.getloadavg()[0]:.1f}"
         )
-        for each in (path, packed):
+        in_json = Path(folder) / "made.json"
+        for each, number in ((path, lines), (packed, lines), (in_json, as_json(path, in_json))):
             wall, processor, memory, _ = run(each)
             print(
-                f"{each.name:<12} {lines / wall:>10,.0f} lines/s  {wall:6.1f} s  {processor:6.1f} s of processor time "
-                f"({base:.1f} s of it without lines)  {memory:,.0f} MB"
+                f"{each.name:<12} {number:>12,} lines in {wall:6.1f} s, {processor:6.1f} s of processor time, "
+                f"{base:.1f} s of it without lines: {number / (processor - base):>10,.0f} lines a second of it; "
+                f"{memory:,.0f} MB, {least_memory:,.0f} MB without lines"
             )
 
 

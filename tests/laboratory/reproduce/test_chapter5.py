@@ -66,6 +66,7 @@ def test_the_figures_of_the_thesis_are_consistent() -> None:
 @pytest.mark.slow
 def test_models_and_logs_that_they_make(monkeypatch: pytest.MonkeyPatch, lab: Lab) -> None:
     monkeypatch.setattr(chapter5, "STEPS", 30_000_000)
+    monkeypatch.setattr(chapter5, "SESSIONS", 40_000)
     monkeypatch.setattr(chapter5, "MADE", {"A": (0.3,), "B": (0.5,), "C": (0.4,)})
     found = chapter5.simulated(lab)
     assert [s.agrees for s in found.sentences] == [True, True]

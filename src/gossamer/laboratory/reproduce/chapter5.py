@@ -48,7 +48,7 @@ NEXT: Final = (0.457, 0.459, 0.462, 0.497, 0.514, 0.549, 0.555, 0.596)
 """Table 5.4: to go on, from level 0."""
 MADE: Final = {"A": (0.2, 0.3, 0.4), "B": (0.3, 0.5, 0.7), "C": (0.2, 0.4, 0.6)}
 HOUR: Final = 3600
-SESSIONS: Final = 40_000
+SESSIONS: Final = 200_000
 STEPS: Final = 100_000_000
 WITHIN: Final = 0.01
 THIRD: Final = 0.0005
@@ -196,7 +196,11 @@ def _steps(sites: Sequence[Site]) -> list[Sentence]:
 def _growing(sites: Sequence[Site]) -> list[Sentence]:
     observed, shares = present.shares_of_actions(sites)
     levels = np.flatnonzero(observed >= 30)[:8]
-    slope = float(np.polyfit(levels, shares[levels, 0], 1, w=np.sqrt(observed[levels]))[0]) if len(levels) > 2 else 0.0
+    if len(levels) < 3:
+        return [
+            Sentence(f"{len(levels)} levels were seen 30 times or more: too few to tell how the probability grows.")
+        ]
+    slope = float(np.polyfit(levels, shares[levels, 0], 1, w=np.sqrt(observed[levels]))[0])
     ours = f"{'rises' if slope > 0 else 'falls'} by {abs(slope):.3f} a level"
     low, high = float(shares[levels[:5], 0].min()), float(shares[levels[:5], 0].max())
     return [
@@ -294,7 +298,8 @@ def simulated(lab: Lab) -> Finding:
     columns = (Column("model"), Column("greatest difference of a level", ".6f"), Column("of a length", ".6f"),
                Column("mean length", ".3f"), Column("simulated", ".3f"))  # fmt: skip
     fitted = (Column("model"), Column("sessions", ",d"), Column("visits", ",d"), Column("q, least squares", ".4f"),
-              Column("q, likelihood", ".4f"), Column("difference", "+.2%"), Column("of it", "+.2%"))  # fmt: skip
+              Column("q, likelihood", ".4f"),
+              Column("difference", "+.2%"), Column("difference, likelihood", "+.2%"))  # fmt: skip
     return Finding(
         "models-5",
         "Models A, B and C, simulated, and found again in logs that they make",

@@ -284,7 +284,7 @@ class Json:
 
     paths: dict[str, str]
     """By field: the path of its value."""
-    database: Any = field(repr=False)
+    connection: Any = field(repr=False)
 
     @staticmethod
     def of(lines: Sequence[str], path: Path) -> Json:
@@ -339,9 +339,9 @@ class Json:
         except pa.ArrowInvalid:  # not UTF-8
             text = block.buffer.tobytes().decode("utf-8", "replace").encode()
             return self._columns(in_lines(block.path, block.first, text))
-        self.database.register("block", pa.table({"line": lines}))
+        self.connection.register("block", pa.table({"line": lines}))
         chosen = "".join(f""", json_extract_string(line, '{path}') as "{slot}\"""" for slot, path in self.paths.items())
-        found = self.database.sql(
+        found = self.connection.sql(
             f"select good{chosen} from"
             " (select json_valid(line) as good, if(json_valid(line), line, '{}') as line from block)"
         ).to_arrow_table()

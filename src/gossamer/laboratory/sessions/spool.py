@@ -19,7 +19,7 @@ from gossamer.base.arrays import Records
 from gossamer.laboratory.sessions.judge import HIT, TALLY
 
 BUCKETS: Final = 256
-LIMIT: Final = 64 << 20
+LIMIT: Final = 32 << 20
 """Bytes in memory before they are written."""
 _KINDS: Final = {"hits": HIT, "tallies": TALLY}
 
