@@ -116,6 +116,8 @@ def test_nobody_reaches_into_the_parts_of_another_layer() -> None:
         above = [path for path in MODULES if level[parts(path)] > level[file.split("/")[0]]]
         held += sum(f"{owner}." in path.read_text() for path in above)
         for path in above:
+            if owner == "database" and "import duckdb\n" in path.read_text():
+                continue  # a DuckDB of its own, not that of a collection
             into = {each for each in read(path).reached if each.startswith(f"{owner}.")}
             assert not into, f"{path.relative_to(SOURCE)} reaches into {into}"
     assert held > 10
