@@ -54,7 +54,7 @@ ENVIRONMENT: Final = {
     "`~/.config`.",
     "XDG_CACHE_HOME": "Folder of `gossamer/checked`, the lists of files that were compared with their checksums, "
     "and of compiled kernels if the folder of the package is not writable; default `~/.cache`.",
-    "GOSSAMER_DATA": "Folder of the graphs (`debian-docs.npz`, `cnr-2000.npz`) that `reproduce` uses by default.",
+    "GOSSAMER_DATA": "Folder of the graphs (`debian-docs.npz` …) and logs that `reproduce` uses by default.",
     "SSL_CERT_FILE": "File of certificates to use instead of those of the system.",
     "TERM": "`dumb`, or none: a terminal gets plain lines. `NO_COLOR=1` leaves colours out.",
 }
