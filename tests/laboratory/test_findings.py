@@ -118,7 +118,9 @@ def test_every_kind_of_series_is_drawn_for_us_and_for_the_paper(kind: str) -> No
     assert ElementTree.fromstring(plot.as_svg(drawn)) is not None
 
 
-@pytest.mark.parametrize(("value", "said"), [(0.1, "0.1"), (1000, "1000"), (1e6, "10⁶"), (1e-5, "10⁻⁵")])
+@pytest.mark.parametrize(
+    ("value", "said"), [(0.1, "0.1"), (1000, "1,000"), (20_000, "20,000"), (1e6, "10⁶"), (1e-5, "10⁻⁵")]
+)
 def test_powers_are_texts_too(value: float, said: str) -> None:
     assert plot.power(value) == said
 

@@ -150,7 +150,9 @@ def test_the_graph_of_sites_is_that_of_networkx(found: dict[str, Finding], links
     sizes = Counter(len(c) for c in nx.strongly_connected_components(linked))
     assert said["strong components"] == sum(sizes.values())
     assert said["sites in the largest"] == max(sizes)
-    assert rows(found["site-graph"], "site-components-numbers") == {str(k): v for k, v in sizes.items()}
+    listed = rows(found["site-graph"], "site-components-numbers")  # with the sizes that the thesis found
+    assert {size: number for size, number in listed.items() if number} == {str(k): v for k, v in sizes.items()}
+    assert listed["5,202"] == 0
     most = rows(found["site-graph"], "most-linked")
     assert most == {n: d for n, d in graph.in_degree() if d}
     parts = rows(found["site-graph"], "site-parts")
@@ -212,6 +214,13 @@ def test_two_collections_stand_side_by_side(folder: Path, other: Path) -> None:
     plot = sites.plots[0]
     assert [series.label for series in plot.series] == ["one", "two"]
     assert any("Kolmogorov" in s.text and "they differ" in s.text for s in sites.sentences)
+
+
+def test_a_list_that_is_the_same_in_all_collections_is_shown_once(folder: Path, other: Path) -> None:
+    (found,) = make.report([folder, other], ["site-graph"])
+    names = [each.name for each in found.tables]
+    assert names.count("parts") == 1
+    assert {name for name in names if name.startswith("most-linked")} == {"most-linked-one", "most-linked-two"}
 
 
 def test_a_collection_does_not_differ_from_itself(folder: Path) -> None:

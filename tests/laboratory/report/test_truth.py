@@ -15,13 +15,14 @@ from gossamer.laboratory.report import make
 from gossamer.read.audit import run
 from gossamer.read.audit.checks import Limits
 from gossamer.webs.demo import DemoWeb, UrlKind
-from gossamer.webs.demo.links import FOLLOWED, links
+from gossamer.webs.demo.links import FOLLOWED, Role, links, only_counted
 from gossamer.webs.demo.national import SHAPE
 from gossamer.webs.demo.render import render
 from gossamer.webs.demo.site import Down, Robots, Site
 from gossamer.webs.demo.truth import Truth
 from tests.laboratory.report.test_report import facts, rows
 from tests.support.crawling import LIGHT, serve
+from tests.support.reading import Found
 
 WEBS = {
     "usual": DemoWeb(
@@ -40,6 +41,7 @@ WEBS = {
     ),
     "national": DemoWeb(**(SHAPE | {"sites": 60, "pages": 600, "errors": 0})),
 }
+_TO_PAGES = (*FOLLOWED, Role.NOFOLLOW)
 FETCHED = {frozenset({Outcome.OK}), frozenset({Outcome.OK, Outcome.DUPLICATE})}
 
 
@@ -56,7 +58,9 @@ class Known:
         self.truths = web.truth()
         self.pages = {url: e for url, e in reachable.items() if e.outcomes in FETCHED}
         redirects = {url for url, e in reachable.items() if e.kind is UrlKind.REDIRECT and e.outcomes}
-        first = {e.same_as: url for url, e in reversed(self.pages.items()) if e.same_as}
+        stored = {url for url, (_, outcome) in Found(self.folder).states.items() if outcome == Outcome.OK}
+        first = {e.same_as: url for url, e in self.pages.items() if e.same_as and url in stored}  # as the crawl went
+        assert len(first) == len({e.same_as for e in self.pages.values() if e.same_as})
         self.out = {url: self._targets(url, first.get(e.same_as or "", url)) for url, e in self.pages.items()}
         self.out |= {url: {str(self.truths[url].leads_to)} for url in redirects}
         self.whole = nx.DiGraph([(a, b) for a, of in self.out.items() for b in of if b in self.out and a != b])
@@ -70,6 +74,13 @@ class Known:
             return set()
         found = (link for link in links(self.web, site, truth.number) if link.role in FOLLOWED and link.site >= 0)
         return {self.web.url(link.site, link.number) for link in found}
+
+    def out_degree(self, url: str) -> int:
+        """Distinct links of a page, also to files and of a duplicate, but none to itself."""
+        truth = self.truths[url]
+        found = links(self.web, self.web.all_sites[truth.site], truth.number)
+        pages = {self.web.url(each.site, each.number) for each in found if each.role in _TO_PAGES and each.site >= 0}
+        return len(pages - {url}) + len(only_counted(self.web, truth.site, truth.number))
 
     def site(self, url: str) -> int:
         return self.truths[url].site
@@ -117,7 +128,7 @@ def whole_crawl(place: Path, name: str) -> Known:
 def crawled(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Crawled:
     place: Path = tmp_path_factory.mktemp(request.param)
     known = whole_crawl(place, request.param)
-    sections = ["summary", "depth", "languages", "links", "site-graph", "sites", "servers"]
+    sections = ["summary", "status", "depth", "languages", "links", "site-graph", "sites", "servers"]
     return known, {each.name: each for each in make.report([known.folder], sections)}
 
 
@@ -133,23 +144,77 @@ def test_the_summary_is_that_of_the_web(crawled: Crawled) -> None:
     assert said["sites with a fetched page"] == len({known.site(url) for url in known.pages})
 
 
+def test_the_summary_of_requests_is_that_of_the_web(crawled: Crawled) -> None:
+    known, found = crawled
+    said, reachable = facts(found["summary"]), known.web.reachable()
+    assert said["pages known"] == len(reachable)
+    asked = [each for each in reachable.values() if each.outcomes]
+    assert said["requests for pages"] == len(asked) > len(known.pages)
+    assert said["of these, answered by a page (200 or 206)"] == pytest.approx(len(known.pages) / len(asked))
+    assert said["sites known"] == len({known.site(url) for url in reachable})
+    words = Counter(min(each.outcomes).word if len(each.outcomes) == 1 else "copy" for each in asked)
+    outcomes = rows(found["status"], "outcomes")
+    assert outcomes.pop("duplicate") == known.copies()
+    assert outcomes.pop("ok") == len(known.pages) - known.copies()
+    assert outcomes == {word: number for word, number in words.items() if word not in ("ok", "copy")}
+
+
+def points(finding: Finding, name: str) -> dict[str, dict[float, float]]:
+    """The points of a plot, by series."""
+    (plot,) = (each for each in finding.plots if each.name == name)
+    return {series.label: dict(zip(series.x, series.y, strict=True)) for series in plot.series}
+
+
 def test_depths_are_those_of_the_web(crawled: Crawled) -> None:
     known, found = crawled
-    assert rows(found["depth"], "depth-numbers") == {str(k): v for k, v in Counter(known.depths().values()).items()}
+    depths = known.depths()
+    assert rows(found["depth"], "depth-numbers") == {str(k): v for k, v in Counter(depths.values()).items()}
+    for kind, shown in points(found["depth"], "depth-kinds").items():
+        of_kind = Counter(depth for url, depth in depths.items() if ("?" in url) == (kind == "dynamic"))
+        assert {depth: number for depth, number in shown.items() if number} == of_kind
+    assert facts(found["depth"])["mean depth"] == pytest.approx(sum(depths.values()) / len(depths))
 
 
 def test_languages_are_those_of_the_web(crawled: Crawled) -> None:
     known, found = crawled
-    assert rows(found["languages"], "languages") == Counter(known.truths[url].language for url in known.pages)
+    languages = {url: known.truths[url].language for url in known.pages}
+    assert rows(found["languages"], "languages") == Counter(languages.values())
+    pairs = Counter((depth, languages[url]) for url, depth in known.depths().items())
+    at_depth = Counter(known.depths().values())
+    curves = points(found["languages"], "languages-depth")
+    assert len(curves) > 1
+    for word, curve in curves.items():
+        assert curve == pytest.approx({depth: pairs[depth, word] / at_depth[depth] for depth in at_depth})
 
 
 def test_degrees_are_those_of_the_web(crawled: Crawled) -> None:
     known, found = crawled
     into = Counter(known.whole.in_degree(url) for url in known.pages)
-    (plot,) = (each for each in found["links"].plots if each.name == "in-degree")
-    assert dict(zip(plot.series[0].x, plot.series[0].y, strict=True)) == {k: v for k, v in into.items() if k}
+    assert points(found["links"], "in-degree")["pages"] == {k: v for k, v in into.items() if k}
     inner = sum(b in known.pages for a in known.pages for b in known.whole[a])
     assert inner > 1000
+    out = Counter(map(known.out_degree, known.pages))
+    assert points(found["links"], "out-degree")["pages"] == {k: v for k, v in out.items() if k}
+    mean = sum(number * pages for number, pages in out.items()) / len(known.pages)
+    said = facts(found["links"])
+    assert said["out-degree, mean"] == pytest.approx(mean)
+    assert said["pages without a link to another page"] == pytest.approx(out[0] / len(known.pages))
+
+
+def test_the_structure_of_sites_is_that_of_the_web(crawled: Crawled) -> None:
+    known, found = crawled
+    graph = known.sites()
+    for name, degrees in (("site-in-degree", graph.in_degree()), ("site-out-degree", graph.out_degree())):
+        shown = points(found["site-graph"], name)["sites with one"]
+        linked = [degree for _, degree in degrees if degree]
+        assert shown == pytest.approx({d: sum(each >= d for each in linked) / len(linked) for d in {*linked}})
+    main = max(nx.strongly_connected_components(graph), key=len)
+    inside = min(main)
+    before, behind = nx.ancestors(graph, inside) - main, nx.descendants(graph, inside) - main
+    parts = rows(found["site-graph"], "site-parts")
+    assert sum(number for part, number in parts.items() if part.startswith("main")) == len(main)
+    assert (parts["in"], parts["out"]) == (len(before), len(behind))
+    assert sum(parts.values()) == len(graph)
 
 
 def test_components_and_pages_of_sites_are_those_of_the_web(crawled: Crawled) -> None:
@@ -158,7 +223,8 @@ def test_components_and_pages_of_sites_are_those_of_the_web(crawled: Crawled) ->
     assert said["links between sites"] == graph.number_of_edges() > 5
     linked = graph.subgraph(n for n in graph if graph.degree(n))
     sizes = Counter(len(each) for each in nx.strongly_connected_components(linked))
-    assert rows(found["site-graph"], "site-components-numbers") == {str(k): v for k, v in sizes.items()}
+    listed = rows(found["site-graph"], "site-components-numbers")  # with the sizes that the thesis found
+    assert {size: number for size, number in listed.items() if number} == {str(k): v for k, v in sizes.items()}
     count = Counter(known.site(url) for url in known.pages)
     assert facts(found["sites"])["sites of one page"] == sum(n == 1 for n in count.values()) / len(count)
     assert facts(found["sites"])["pages a site, mean"] == pytest.approx(len(known.pages) / len(count))

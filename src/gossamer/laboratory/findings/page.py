@@ -39,7 +39,7 @@ td[style] { min-width: 6rem;
   background: linear-gradient(to right, var(--bar-colour) var(--bar), transparent var(--bar)); }
 .n { text-align: right; }
 figure { margin: 1rem 0; overflow-x: auto; } img { max-width: 100%; }
-@media screen and (max-width: 40rem) { img { max-width: none; width: 38rem; } }
+@media screen and (max-width: 40rem) { img { max-width: none; width: 38rem; } td:first-child { min-width: 8.5rem; } }
 .about, figcaption { color: var(--faint); font-size: .9rem; }
 li.yes::marker { content: "✓ "; color: #1a9850; } li.no::marker { content: "✗ "; color: #d73027; }
 li.other::marker { content: "· "; }

@@ -31,6 +31,9 @@ MARKS: Final = "osD^vPX"
 _FEW_POWERS: Final = 200
 """Greatest ratio of the ends of an axis for which more than powers of ten are labelled."""
 _RAISED: Final = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+_MANY: Final = 500
+"""Points of a series from which on they are small and let others shine through: each would hide its neighbours."""
+_FAINT: Final = 0.4
 _SIZE: Final = (8.0, 5.0)
 _PER_INCH: Final = 120
 _STYLE: Final[dict[Any, Any]] = {
@@ -124,7 +127,8 @@ def _add(axes: Axes, series: Series, number: int, count: int) -> None:
         width = 0.8 / count
         axes.bar([x + (number + 0.5) * width - 0.4 for x in series.x], list(series.y), width, **style)
     elif series.kind == "points":
-        axes.plot(series.x, series.y, linestyle="none", marker=MARKS[number % len(MARKS)], markersize=4, **style)
+        dense = {"markersize": 3, "alpha": _FAINT} if len(series.x) > _MANY else {"markersize": 4}
+        axes.plot(series.x, series.y, linestyle="none", marker=MARKS[number % len(MARKS)], **dense, **style)
     else:
         steps = "steps-post" if series.kind == "steps" else "default"
         dash = DASHES[number // len(COLOURS) % len(DASHES)]
@@ -142,8 +146,8 @@ def _add_paper(axes: Axes, series: Series, number: int, colour: str) -> None:
 
 
 def _plain_powers(axis: Axis) -> None:
-    """Labels such as 0.1, 100 and 10⁶; matplotlib's own labels would be formulas. An axis of few powers has labels at 2
-    and 5 times them, too, so that none has a single label."""
+    """Labels such as 0.1, 10,000 and 10⁶; matplotlib's own labels would be formulas. An axis of few powers has labels
+    at 2 and 5 times them, too, so that none has a single label."""
     from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     low, high = axis.get_view_interval()
@@ -154,8 +158,8 @@ def _plain_powers(axis: Axis) -> None:
 
 
 def power(value: float) -> str:
-    if 0.001 <= value <= 1000:
-        return f"{value:g}"
+    if 0.001 <= value <= 100_000:
+        return f"{value:,g}"
     exponent = math.floor(math.log10(value) + 1e-9) if value > 0 else 0
     digit, power_of_ten = round(value / 10.0**exponent), f"10{str(exponent).translate(_RAISED)}"
     return power_of_ten if digit == 1 else f"{digit}·{power_of_ten}"

@@ -39,7 +39,7 @@ def changes(data: Data) -> Section:
         facts,
         shares=(Shares("change-intervals", "Mean change interval of pages", "pages", pages),),
         tables=(
-            _hours(data),
+            *_hours(data),
             Table(
                 "changes-published",
                 "Results of others (table 2.1)",
@@ -50,12 +50,13 @@ def changes(data: Data) -> Section:
     )
 
 
-def _hours(data: Data) -> Table:
-    """Sites whose pages change at certain hours (2.1.2)."""
+def _hours(data: Data) -> list[Table]:
+    """Sites whose pages change at certain hours (2.1.2), if there are any."""
     names = data.site_names
     rows = tuple((names[each.site], str(each), each.visits) for each in clocks(data.database))
     columns = (Column("site"), Column("pages change"), Column("comparisons"))
-    return Table("changes-hours", "Sites whose pages change at certain hours (thesis 2.1.2)", columns, rows)
+    title = "Sites whose pages change at certain hours (thesis 2.1.2)"
+    return [Table("changes-hours", title, columns, rows)] if rows else []
 
 
 def _of(what: str, found: Survival) -> tuple[Fact, Fact]:

@@ -69,7 +69,8 @@ def degrees(data: Data) -> Section:
 def _degree(which: str, sample: Array, small: str, tail: str) -> Distribution:
     title = f"{which.capitalize()}-degree (figures 8.15 and 8.26)"
     laws = (Law(1, 350, small), Law(50, None, tail))
-    return distribution(f"{which}-degree", title, "pages", "links", sample[sample > 0], laws=laws)
+    x = "links to the page" if which == "in" else "links of the page"
+    return distribution(f"{which}-degree", title, "pages", x, sample[sample > 0], laws=laws)
 
 
 def scores(data: Data) -> Section:

@@ -124,10 +124,10 @@ def length(data: Data) -> Section:
         f"{len(size):,} fetched pages; decoded bodies, of which gatherer.max_stored is kept: longer pages gather there",
         (
             Fact("mean length, bytes", mean),
-            Fact("median", middle),
-            Fact("90th percentile", ninety),
-            Fact("99th percentile", most),
-            Fact("longest", largest),
+            Fact("median, bytes", middle),
+            Fact("90th percentile, bytes", ninety),
+            Fact("99th percentile, bytes", most),
+            Fact("longest, bytes", largest),
             Fact("pages that were cut", cut),
             Fact("share of pages that were cut", share(cut, len(size)), ".2%"),
         ),
@@ -136,7 +136,7 @@ def length(data: Data) -> Section:
                 "length",
                 "Content length of pages (figures 8.2 and 8.24)",
                 "pages",
-                "length in bytes, rounded up to KB",
+                "length in KB, rounded up",
                 np.ceil(size[size > 0] / 1000).astype(np.int64),
                 laws=(Law(12, 300, "3.54 (.cl)"),),
             ),
@@ -172,9 +172,11 @@ def age(data: Data) -> Section:
         ),
         distributions=(
             distribution(
-                "age-months", "Age of pages in months (figure 8.3)", "pages", "months", months, logarithmic=False
+                "age-months", "Age of pages in months (figure 8.3)", "pages", "age in months", months, logarithmic=False
             ),
-            distribution("age-years", "Age of pages in years (figure 8.3)", "pages", "years", years, logarithmic=False),
+            distribution(
+                "age-years", "Age of pages in years (figure 8.3)", "pages", "age in years", years, logarithmic=False
+            ),
         ),
     )
 
@@ -270,6 +272,7 @@ def files(data: Data) -> Section:
     total = {_FILES[kind][0]: 0 for kind, _, _ in rows}
     for kind, _, number in rows:
         total[_FILES[kind][0]] += int(number)
+    total = dict(sorted(total.items(), key=lambda item: (-item[1], item[0])))
     return Section(
         f"{sum(total.values()):,} links of fetched pages to files that are counted, not fetched; a link that stands on "
         "many pages counts as often, and how often the same file is linked is not recorded",

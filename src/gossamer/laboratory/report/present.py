@@ -7,6 +7,7 @@ said in words. With many pages the smallest difference is significant, so the di
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
@@ -55,7 +56,7 @@ def present(name: str, title: str, source: str, sections: Sequence[Of], notes: S
         for other, thing in same[1:]:
             found = compared(same[0][0], same[0][1], other, thing)
             tables, plots, said = [*tables, *found[0]], [*plots, *found[1]], [*said, *found[2]]
-    tables += [_named(each.name, table, alone) for each in there for table in each.section.tables]
+    tables += _lists(there, alone)
     drawings = [
         drawn("bow-tie" if alone else f"bow-tie-{number}", "The bow-tie" if alone else f"The bow-tie of {each.name}",
               each.section.parts)
@@ -168,7 +169,8 @@ def _height(of: Distribution, alone: bool) -> str:
 def _numbers(same: Sequence[tuple[str, Distribution]], alone: bool) -> list[Table]:
     """The distributions in some rows, and the power laws."""
     first = same[0][1]
-    edges = _edges(np.unique(np.concatenate([each.values for _, each in same])), first.logarithmic)
+    values = [each.values for _, each in same] + [np.array([*first.cl], np.float64)]
+    edges = _edges(np.unique(np.concatenate(values)), first.logarithmic)
     columns = [Column(first.x)]
     for name, each in same:
         label = "" if alone else f", {name}"
@@ -295,6 +297,14 @@ def _points(same: Sequence[tuple[str, Plot]], alone: bool) -> list[Table]:
     found = [dict(zip(curve.x, curve.y, strict=True)) for _, curve in curves]
     rows = tuple((x, *(each.get(x) for each in found)) for x in at)
     return [Table(f"{first.name}-numbers", "", columns, rows, below=first.name)]
+
+
+def _lists(sections: Sequence[Of], alone: bool) -> list[Table]:
+    """The lists of all collections; one that is the same in all of them once."""
+    every = [(each.name, table) for each in sections for table in each.section.tables]
+    count = Counter(table for _, table in every)
+    shared = {table: None for table in count if count[table] == len(sections)}
+    return [_named(name, table, alone) for name, table in every if table not in shared] + [*shared]
 
 
 def _named(name: str, table: Table, alone: bool) -> Table:

@@ -83,13 +83,13 @@ def speeds(data: Data) -> Section:
             Fact("of popularity and latency", correlation(popular[linked], latency[linked]), ".3f", -0.069),
         ),
         plots=(
-            _points("speed-latency", "Speed and latency (figure 3.5)", "KB/s", "seconds", speed, latency),
+            _points("speed-latency", "Speed and latency (figure 3.5)", "speed, KB/s", "latency, s", speed, latency),
             _points(
-                "speed-popularity", "Speed and popularity (figure 3.4)", "sites that link", "KB/s",
+                "speed-popularity", "Speed and popularity (figure 3.4)", "sites that link to it", "speed, KB/s",
                 popular[linked], speed[linked],
             ),
             _points(
-                "latency-popularity", "Latency and popularity (figure 3.4)", "sites that link", "seconds",
+                "latency-popularity", "Latency and popularity (figure 3.4)", "sites that link to it", "latency, s",
                 popular[linked], latency[linked],
             ),
         ),

@@ -86,7 +86,7 @@ def by_site(data: Data) -> Section:
                 "bytes-per-site",
                 "Bytes a site (figure 8.12)",
                 "sites",
-                "KB",
+                "fetched, KB",
                 np.ceil(size / 1000).astype(np.int64),
                 cumulative=True,
             ),
