@@ -15,6 +15,9 @@ from gossamer.laboratory.sessions.gather import gather
 from gossamer.rank.surfers import MODELS
 
 
+pytestmark = pytest.mark.slow
+
+
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
     path = tmp_path_factory.mktemp("logs") / "blog.log"
@@ -36,7 +39,6 @@ def test_the_tables_of_the_chapter_and_a_recommendation_are_printed(log: Path) -
     assert run(log, "--share", "50").count("for 50%")
 
 
-@pytest.mark.slow
 def test_a_folder_has_page_plots_numbers_and_json(log: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     whole = json.loads(run(log, log, "--each", "--out", out, "--json"))

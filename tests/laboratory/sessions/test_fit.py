@@ -63,6 +63,7 @@ def test_the_error_is_the_asymptotic_standard_error_of_least_squares() -> None:
     assert fitted.error == pytest.approx(np.sqrt((rest @ rest) / 5 / (slope @ slope)) / fitted.q, rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["B", "C", "memory", "Levene"])
 def test_the_model_that_made_the_visits_foretells_best(name: str) -> None:
     model, values = MODELS[name], VALUES[name]

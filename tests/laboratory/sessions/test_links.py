@@ -20,6 +20,7 @@ from gossamer.laboratory.sessions.trace import pair
 from gossamer.webs.simulated import Reply
 from tests.support.world import World
 
+pytestmark = pytest.mark.slow
 HERE = "http://e.example"
 LINKS = {"/": ("/menu", "/text"), "/menu": ("/a", "/b"), "/a": ("/b", "/"), "/b": ("/c?x=1",)}
 
