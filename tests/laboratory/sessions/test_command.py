@@ -14,7 +14,6 @@ from gossamer.laboratory.sessions import made, present
 from gossamer.laboratory.sessions.gather import gather
 from gossamer.rank.surfers import MODELS
 
-
 pytestmark = pytest.mark.slow
 
 
