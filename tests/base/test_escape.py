@@ -339,6 +339,13 @@ COMMANDS: Final[dict[str, list[list[str]]]] = {
         ["DIR/crawl", "--site", HOST, "--json"],
         ["DIR/crawl"],
     ],
+    "steer": [
+        ["DIR/crawl", WORST],
+        ["DIR/crawl", "block", WORST],
+        ["DIR/crawl", "slow", HOST, "1s", "--json"],
+        ["DIR/crawl"],
+        ["DIR/crawl", "--all", "--json"],
+    ],
     "status": [["DIR/crawl"], ["DIR/crawl", "--json"], ["DIR/" + WORST.replace("/", "")]],
     "explain": [
         *(["DIR/crawl", ROOT.rstrip("/") + link, *more] for link in ("/", *LINKS[:5]) for more in ((), ("--json",))),

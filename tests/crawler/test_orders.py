@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from gossamer.base.errors import GossamerError
+from gossamer.base.errors import GossamerError, UsageError
 from gossamer.base.model import Outcome, State
 from gossamer.collection import orders
 from gossamer.collection.layout import SETTINGS, shard_folder
@@ -21,6 +21,7 @@ from gossamer.config import dump
 from gossamer.crawler.loop import Bounds, Crawl
 from gossamer.crawler.open import open_collection
 from gossamer.crawler.orders import Carried, Inbox, add, again, carry_out
+from gossamer.crawler.steering import Steering
 from gossamer.desk import snapshot
 from gossamer.observe.listener import Listener
 from gossamer.observe.socket import ENDING
@@ -32,6 +33,7 @@ from gossamer.read.steer.add import add as add_by_socket
 from gossamer.read.steer.again import Filter
 from gossamer.read.steer.again import again as again_by_socket
 from gossamer.read.steer.deliver import deliver
+from gossamer.read.steer.order import Ordered, order, orders_of
 from gossamer.robots import Rules
 from gossamer.seeder.seeds import read_seeds
 from gossamer.webs.simulated import Reply, SimulatedNames, SimulatedWeb
@@ -245,7 +247,7 @@ def test_orders_wait_in_their_file_until_they_are_carried_out(tmp_path: Path, mo
 @contextmanager
 def running(world: World) -> Iterator[Crawl]:
     with opened(world, clean=True) as crawl:
-        inbox = Inbox(crawl)
+        inbox = Inbox(crawl, Steering(crawl, crawl.desk.settings))
         crawl.background.append(inbox)
         listener = Listener(crawl.desk, crawl.store, crawl.harvest, crawl.planner, world.clock, inbox)
         listener.start()
@@ -298,6 +300,35 @@ def test_orders_reach_a_crawl_that_runs(tmp_path: Path, monkeypatch: pytest.Monk
     assert waiting(shard_folder(world.folder)) == Orders()
 
 
+def test_orders_that_stay_reach_a_crawl_that_runs_and_are_refused_with_a_cure(tmp_path: Path) -> None:
+    world = world_in(tmp_path / "c")
+    world.run([ROOT])
+    (tmp_path / "c" / SETTINGS).write_text(dump(world.settings))
+
+    def refused() -> tuple[str, str]:
+        with pytest.raises(UsageError) as raised:
+            order(world.folder, "undo", ["9"], "a test")
+        return raised.value.message, raised.value.cure
+
+    with running(world) as crawl:
+        commits = crawl.store.commits
+        given = meanwhile(crawl, lambda: order(world.folder, "block", ["b.example"], "a test", "k"))
+        assert given == Ordered(1, "now", "")
+        assert crawl.store.commits > commits
+        assert meanwhile(crawl, lambda: order(world.folder, "block", ["b.example"], "a test", "k")).number == 1
+        message, cure = meanwhile(crawl, refused)
+        assert message == "order 9 is not in force"
+        assert "gossamer steer" in cure
+        (row,) = meanwhile(crawl, lambda: orders_of(world.folder))
+        assert (row.number, row.name, row.target, row.in_force) == (1, "block", "b.example", True)
+        assert row.who.endswith(" by a test")
+    assert waiting(shard_folder(world.folder)) == Orders()
+    assert order(world.folder, "pause", [], "a test") == Ordered(None, "when the next run begins", "no crawl runs")
+    with pytest.raises(UsageError, match="no crawl runs"):
+        order(world.folder, "stop", [], "a test")
+    assert [each[2] for each in waiting(shard_folder(world.folder)).steer] == ["pause"]
+
+
 def test_a_bad_question_is_an_answer_and_no_end_of_the_crawl(tmp_path: Path) -> None:
     world = world_in(tmp_path / "c")
     world.run([ROOT])
@@ -316,7 +347,7 @@ def test_a_crawl_that_ends_leaves_the_order_to_the_next_run(tmp_path: Path, monk
     world = world_in(tmp_path / "c")
     world.run([ROOT])
     with running(world) as crawl:
-        inbox = Inbox(crawl)
+        inbox = Inbox(crawl, Steering(crawl, crawl.desk.settings))
         threading.Timer(0.05, inbox.close).start()
         assert inbox.ask({"commit": True}) == {"error": ENDING}
         monkeypatch.setattr(delivery, "PATIENCE", 0.0)

@@ -108,7 +108,7 @@ def test_a_verdict_by_rules_that_its_tick_replaces_is_dropped() -> None:
 def test_only_events_about_names_change_the_number_of_failures_of_a_name(tmp_path: Path, event: SiteEvent) -> None:
     world = World(tmp_path, {A: Reply(links=[])})
     crawl = world.run([A]).crawl
-    desk, effects = crawl.desk, crawl._effects()
+    desk, effects = crawl.desk, crawl.effects()
     desk.columns.site.name_failures[0] = 3
     effects.site_events = np.array([(0, event, 0, 80, desk.wall, desk.wall + 60.0, [0] * 16)], SITE_EVENT)
     apply(desk, effects)
@@ -122,7 +122,7 @@ def test_addresses_keep_their_numbers_in_an_image_although_numbers_are_reused(tm
     desk = crawl.desk
     desk[Places].max_addresses = 4
     for i in range(11):
-        effects = crawl._effects()
+        effects = crawl.effects()
         address = [*[0] * 10, 255, 255, 192, 0, 2, 100 + i]
         effects.site_events = np.array([(0, SiteEvent.MOVED, 0, 80, desk.wall, desk.wall + 60.0, address)], SITE_EVENT)
         apply(desk, effects)

@@ -169,8 +169,7 @@ def test_one_goes_from_page_to_page_and_asks_in_sql(served: str, place: Path, br
     click("nav a[href$=sql]", "A token is needed")
     token = (place / "gossamer" / "serve.token").read_text().strip()
     page.run(f"document.querySelector('[name=token]').value = {token!r}")
-    click("button", "Overview")
-    click("nav a[href$=sql]", "SQL")
+    click("button", "SQL")
     page.run("document.querySelector('textarea').value = 'select 6 * 7 as answer'")
     page.run("document.querySelector('button').click()")
     until(lambda: page.run("document.querySelector('caption')?.textContent") == "1 row")
@@ -187,3 +186,66 @@ def test_an_order_takes_effect_in_the_crawl_that_runs(crawling: gossamer.Crawl, 
     assert answer.json() == {"running": True, "pages": {"new": 1}}
     known = httpx2.get(f"{served}/api/v1/collections/crawl/page", params={"url": url}, timeout=COMMAND).json()
     assert known["known"]
+
+
+def visits_of(crawling: gossamer.Crawl) -> int:
+    """Requests that the crawl has answered, as it tells itself."""
+    return int(crawling.statistics.get("visits", 0))
+
+
+def has_moved_on(crawling: gossamer.Crawl, seconds: float) -> Callable[[], bool]:
+    """Whether the crawl has told figures that are so many seconds newer."""
+    before = float(crawling.statistics["time"])
+    return lambda: float(crawling.statistics["time"]) >= before + seconds
+
+
+def test_orders_are_given_and_undone_by_clicks_and_the_crawl_follows(
+    crawling: gossamer.Crawl, served: str, place: Path, browser: Browser
+) -> None:
+    page = browser.page(f"{served}/c/crawl/orders", 375)
+    browser.call("Network.clearBrowserCookies", page.session)
+
+    def loaded(title: str) -> None:
+        until(lambda: page.run("document.readyState + document.querySelector('h1')?.textContent") == f"complete{title}")
+
+    def send(order: str, **given: str) -> None:
+        """Fills the form of an order, sends it, and waits for what came of it."""
+        form = f"document.querySelector('form[action$={order}]')"
+        for name, value in given.items():
+            page.run(f"{form}.querySelector('[name={name}]').value = {value!r}")
+        page.run("document.body.dataset.old = 1")
+        page.run(f"{form}.querySelector('button').click()")
+        until(
+            lambda: page.run("document.body?.dataset.old === undefined && document.querySelector('.answer') !== null")
+        )
+        assert page.run("document.querySelector('.answer').textContent").endswith("holds now.")
+
+    page.run("document.querySelector('form[action$=pause] button').click()")
+    loaded("A token is needed")
+    token = (place / "gossamer" / "serve.token").read_text().strip()
+    page.run(f"document.querySelector('[name=token]').value = {token!r}")
+    page.run("document.querySelector('button').click()")
+    loaded("Orders")
+    page.run("document.querySelector('form[action$=pause] button').click()")
+    until(lambda: page.run("document.querySelector('.answer')?.textContent ?? ''").endswith("holds now."))
+    until(has_moved_on(crawling, 2.0))
+    paused = visits_of(crawling)
+    until(has_moved_on(crawling, 3.0))
+    assert visits_of(crawling) == paused, "two seconds after the order nothing is requested"
+    assert page.run("document.querySelector('[data-live=state]').textContent").startswith("paused by")
+    send("go")
+    until(lambda: visits_of(crawling) > paused)
+
+    site = str(crawling.statistics["longest"][0]["site"])
+    send("block", site=site)
+    assert site in page.run("document.querySelector('[data-live=orders]').textContent")
+    told = httpx2.get(f"{served}/api/v1/collections/crawl/site", params={"name": site}, timeout=COMMAND).json()
+    assert told["standing"]["clock"]["why"] == "blocked"
+    assert page.run(FAULTS) == []
+    page.run("document.querySelector('[data-live=orders] form[action$=undo] button').click()")
+    until(lambda: site not in page.run("document.querySelector('[data-live=orders]')?.textContent ?? '?'"))
+    told = httpx2.get(f"{served}/api/v1/collections/crawl/site", params={"name": site}, timeout=COMMAND).json()
+    assert told["standing"]["clock"]["why"] != "blocked"
+    assert page.overflow == 0
+    assert [error for error in page.errors if "401" not in error] == []
+    page.close()

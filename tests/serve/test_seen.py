@@ -57,6 +57,13 @@ def test_what_takes_long_is_kept_longer_and_an_error_is_not_kept() -> None:
     assert seen.once("slow", 1.0, slow) > 1.0
 
 
+def test_what_an_order_has_changed_is_made_anew() -> None:
+    seen = Seen()
+    assert seen.once("orders", 60.0, lambda: 1) == 1
+    seen.forget("orders", "never made")
+    assert seen.once("orders", 60.0, lambda: 2) == 2
+
+
 FINITE = st.floats(0, 1e15)
 
 

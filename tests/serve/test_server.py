@@ -117,7 +117,7 @@ def test_sites_are_sorted_searched_and_paged_by_the_server(web: gossamer.Collect
     assert every["total"] == len(names) == web.sql("select count(*) from sites").value()
     for sort in sites.SORTS:
         found: list[str] = []
-        after: int | None = 0
+        after: str | None = ""
         while after is not None:
             page = rows(rows=40, sort=sort, after=after)
             found += [row["name"] for row in page["rows"]]
@@ -513,7 +513,16 @@ def test_errors_name_the_cure(browser: TestClient) -> None:
     assert problem["status"] == 400
     assert problem["cure"] == f"One of: {', '.join(sites.SORTS)}."
     assert browser.get(f"{API}/collections/nope").json()["detail"] == "there is no collection 'nope'"
-    for path in ("pages?state=x", "pages?outcome=x", "pages?after=x", "page", "page?url=mailto:x"):
+    for path in (
+        "pages?state=x",
+        "pages?outcome=x",
+        "pages?after=x",
+        "sites?after=x",
+        "sites?after=1_",
+        "sites?after=1_x",
+        "page",
+        "page?url=mailto:x",
+    ):
         assert browser.get(f"{API}/collections/crawl/{path}").status_code in (200, 400)
     assert browser.get(f"{API}/collections/crawl/pages?after=x").json()["detail"] == "after='x' is not a whole number"
 

@@ -25,6 +25,8 @@ from gossamer.base.model import TRANSIENT, Outcome, PageFlag, State
 REVISITED: Final = frozenset({Outcome.OK, Outcome.DUPLICATE, Outcome.REDIRECT})
 """Outcomes after which a page is fetched again when manager.min_period has passed."""
 
+DELAYED, BLOCKED = 1, 2
+"""Bits of `refused`: the Crawl-delay of the site is longer than is honoured; it was ordered that it is left alone."""
 _PENDING: Final = int(State.PENDING)
 _WAITING: Final = int(State.WAITING)
 _DONE: Final = int(State.DONE)
@@ -85,5 +87,5 @@ def rest_of(outcome: Any, tries: Any) -> Any:
 
 
 def is_suspended(refused: Any, next_: Any, until: Any) -> Any:
-    """The site is suspended: its Crawl-delay is longer than is honoured, or it must not be requested before `until`."""
+    """The site is suspended: it is `refused`, or must not be requested before `until`."""
     return (refused != 0) | (next_ > until)

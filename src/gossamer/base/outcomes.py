@@ -174,6 +174,7 @@ class Aside(Worded):
     JUST_STARTED = 7
     SLOWED = 8
     FORGOTTEN = 9
+    BLOCKED = 10
     ADDRESS_FORBIDDEN = 5
     """The former name, which `standing.json` may have."""
 
@@ -242,6 +243,8 @@ ASIDE: Final = {
         "as long as its last, uncommitted requests demand"),
     Aside.FORGOTTEN: Rest(
         "The site is to be forgotten as soon as the crawl stops (`gossamer forget`).", "permanently"),
+    Aside.BLOCKED: Rest(
+        "It was ordered that nothing is requested from the site (`gossamer steer`).", "until the order is undone"),
 }
 # fmt: on
 

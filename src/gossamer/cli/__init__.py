@@ -33,7 +33,7 @@ from gossamer.cli.reproduce import compare, reproduce
 from gossamer.cli.serve import serve
 from gossamer.cli.sessions import sessions
 from gossamer.cli.simulate import simulate
-from gossamer.cli.steer import add, again
+from gossamer.cli.steer import add, again, steer
 from gossamer.cli.watch import watch
 from gossamer.cli.web import check, web
 
@@ -42,6 +42,7 @@ _OF_COLLECTIONS: Final = (
     crawl,
     add,
     again,
+    steer,
     *_READING,
     stop,
     verify,

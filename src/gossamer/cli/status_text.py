@@ -165,6 +165,8 @@ def awaited_of(statistics: Statistics) -> str:
     run, waits = statistics.run, statistics.run.awaited
     if run.names_fault:
         return f"waiting for the name servers: {run.names_fault}"
+    if waits.paused:
+        return f"paused ({waits.paused}): gossamer steer DIR go"
     if waits.quiet_until:
         return f"quiet until {stamp(waits.quiet_until)} (harvester.quiet_hours)"
     parts = [
@@ -183,7 +185,7 @@ def awaited_of(statistics: Statistics) -> str:
 def next_of(statistics: Statistics) -> str:
     """Which site is requested next, and when; empty if that is at once, or not known."""
     waits = statistics.run.awaited
-    known = waits.site and waits.seconds >= 1 and not waits.quiet_until
+    known = waits.site and waits.seconds >= 1 and not waits.quiet_until and not waits.paused
     return f"next request in {human_time(waits.seconds)}: {waits.site}" if known else ""
 
 

@@ -1,4 +1,4 @@
-"""Commands that steer a crawl, also while it runs: `add` and `again`."""
+"""Commands that steer a crawl, also while it runs: `add`, `again` and `steer`."""
 
 from __future__ import annotations
 
@@ -116,3 +116,48 @@ def _confirm(folder: Path) -> None:
         cure = "Give --yes to do that, or a filter such as --outcome or --older."
         raise UsageError(f"without a filter, all finished pages of {folder} are requested again", cure)
     click.confirm(f"Request all finished pages of {folder} again?", abort=True, err=True)
+
+
+@command
+@argument("folder", "DIR", "Folder of the collection; its crawl may be running.")
+@argument("words", "[ORDER]…", "What is ordered; without it, orders are listed.", nargs=-1, type=str)
+@flag("--all", "every", help="List also orders that are no longer in force.")
+@flag("--json", "as_json", help="Print JSON: one object for an order, or one for each order that is listed.")
+def steer(folder: Path, words: tuple[str, ...], every: bool, as_json: bool) -> None:
+    """Give an order to the crawl in DIR, which holds until it is undone; or list the orders in force.
+
+    \b
+    pause, go, stop        request nothing; go on; end the run cleanly
+    pages COUNT            end each run when it has stored so many pages
+    time TIME              end each run after this time
+    connections COUNT      have at most so many requests under way
+    bandwidth SPEED        use at most this bandwidth; 0: no limit
+    workers COUNT          have so many worker processes
+    weight SCORE WEIGHT    give a score this weight in the value of pages
+    block SITE             request nothing from a site
+    slow SITE TIME         let at least this time pass between two requests to a site
+    prefer SITE            plan pages of a site before all others
+    free SITE              end all orders about a site
+    undo NUMBER            undo an order: what was in force before it holds again
+    """
+    from gossamer.collection.steering import KINDS, since
+    from gossamer.read.steer.order import order, orders_of, waiting_of
+
+    if words:
+        found = order(folder, words[0], words[1:], "gossamer steer")
+        if as_json:
+            print(for_json(found._asdict()))
+        else:
+            number = f"order {found.number}" if found.number else "the order"
+            why = f": {found.words}" if found.words else ""
+            print(f"{number} holds {found.holds}{why}")
+        return
+    rows = [*(row for row in orders_of(folder) if every or row.in_force), *waiting_of(folder)]
+    for row in rows:
+        text = " ".join(filter(None, (row.name, row.target, row.value)))
+        when = since(row.time) if row.number else "for the next run"
+        ended = "  (no longer)" if row.number and not row.in_force else ""
+        line = f"{row.number or '-':>4}  {text:<40}  {row.who}, {when}{ended}"
+        print(for_json(row._asdict()) if as_json else line)
+    if not rows and not as_json:
+        print(f"nothing is ordered in {folder}; orders: {', '.join(KINDS)}")

@@ -50,7 +50,7 @@ ARCHIVE: Final = "warc"
 # fmt: off
 TABLES: Final = (
     "ticks", "pages", "visits", "links", "sites", "origins", "events", "verdicts", "anchors", "counts", "hints",
-    "mentions",
+    "mentions", "orders",
 )
 # fmt: on
 ROWS: Final = "rows_"

@@ -1,4 +1,4 @@
-"""orders.jsonl: what `gossamer add` and `gossamer again` asked for while no crawl ran. The next run carries it out.
+"""orders.jsonl: what was ordered while no crawl ran (`gossamer add`, `again`, `steer`). The next run carries it out.
 
 The file is replaced as a whole, under the collection's lock: it is never torn, and no desk reads it meanwhile. The run
 removes it once the effects of all its orders are committed. After a kill in between, the next run carries them out
@@ -26,28 +26,32 @@ class Orders(NamedTuple):
     """URLs of seeds."""
     again: tuple[int, ...] = ()
     """Numbers of pages that are to be requested once more."""
+    steer: tuple[tuple[str, ...], ...] = ()
+    """Orders that stay (`steering.py`): key, who gave it, name, target and value of each."""
 
 
 def waiting(shard: Path) -> Orders:
     add: list[str] = []
     again: list[int] = []
+    steer: list[tuple[str, ...]] = []
     for number, raw in enumerate(_raw(shard).splitlines(keepends=True), 1):
         line = manifest.decode(raw)
         if line is None:
-            cure = "Remove the file, and give the orders again: gossamer add, gossamer again"
+            cure = "Remove the file, and give the orders again: gossamer add, again, steer"
             raise GossamerError(f"{shard / ORDERS} is damaged in line {number}", cure)
         add += line.get("add", ())
         again += line.get("again", ())
-    return Orders(tuple(add), tuple(again))
+        steer += [tuple(map(str, order)) for order in line.get("steer", ())]
+    return Orders(tuple(add), tuple(again), tuple(steer))
 
 
-def leave(shard: Path, key: str, items: Sequence[str | int]) -> None:
-    """Adds an order to those that wait; `key` is "add" or "again". Returns when it would survive a power cut. The
-    caller holds the lock."""
+def leave(shard: Path, key: str, items: Sequence[object]) -> None:
+    """Adds orders to those that wait; `key` is "add", "again" or "steer". Returns when it would survive a power cut.
+    The caller holds the lock."""
     disk.write_atomic(shard / ORDERS, _raw(shard), *_lines(key, items))
 
 
-def _lines(key: str, items: Sequence[str | int]) -> list[bytes]:
+def _lines(key: str, items: Sequence[object]) -> list[bytes]:
     pieces = (items[i : i + PER_LINE] for i in range(0, len(items), PER_LINE))
     return [manifest.encode({key: list(piece)}) for piece in pieces]
 

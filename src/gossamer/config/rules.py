@@ -30,7 +30,7 @@ OWN_COLUMNS: Final = ("page", "time", "tick", "error")
 # fmt: off
 OWN_TABLES: Final = frozenset((
     "pages", "visits", "links", "sites", "origins", "events", "verdicts", "anchors", "counts", "hints", "mentions",
-    "ticks", "addresses", "preferences", "changes", "lives", "clocks", "speeds", "calibration",
+    "ticks", "orders", "addresses", "preferences", "changes", "lives", "clocks", "speeds", "calibration",
     "freshness", "stored",
 ))
 # fmt: on

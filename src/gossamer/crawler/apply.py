@@ -24,7 +24,7 @@ import numpy as np
 
 from gossamer.base.model import Ask, Outcome
 from gossamer.collection.journal.effects import Effects, SiteEvent
-from gossamer.desk import domains, proven
+from gossamer.desk import domains, orders, proven
 from gossamer.desk.account import Account
 from gossamer.desk.applied import Applied
 from gossamer.desk.desk import Desk
@@ -104,6 +104,7 @@ def _add_sites(desk: Desk, applied: Applied) -> None:
     domains.add_sites(desk, applied)
     backoff.add_sites(desk, applied)
     robots.add_origins(desk, applied)
+    orders.add_sites(desk, applied)
 
 
 # --- the tables ---------------------------------------------------------------------------------------------------
@@ -131,6 +132,7 @@ SECTIONS: Final = (
     Section(lambda effects: len(effects.visits),                                (_count_kinds, _follow_visits)),
     Section(lambda effects: len(effects.verdicts),                              (pages.judge_pages,)),
     Section(lambda effects: len(effects.site_events),                           (_follow_events,)),
+    Section(lambda effects: len(effects.orders.lengths),                        (orders.take,)),
 )
 
 ANSWERS: Final[dict[Ask, tuple[Callable[[Desk, Any, dict[str, bytes]], None], ...]]] = {

@@ -55,6 +55,8 @@ class Bounds:
     seconds: float | None = None
     patience: float = 60.0
     """The crawl ends when nothing is due within this many seconds."""
+    connections: int | None = None
+    """Requests in flight, if fewer than the settings say; 0: the crawl pauses."""
 
 
 class _Begun(NamedTuple):
@@ -137,7 +139,7 @@ class Crawl:
     def absorb(self, results: Results, answers: list[Answer]) -> None:
         """Runs one tick, if there is anything to absorb."""
         if len(results) or answers or self.harvest.pressing():
-            run_tick(self._stages, Tick(results, answers, self._effects()), self._steps)
+            run_tick(self._stages, Tick(results, answers, self.effects()), self._steps)
 
     def _plan(self) -> None:
         """Takes over a finished plan, or begins a new one."""
@@ -160,10 +162,10 @@ class Crawl:
         planted: list[Planted] = []
         desk, rules = self.desk, self.desk[Rules].book
         for i in range(0, len(seeds), SEEDS_PER_TICK):
-            effects, some = self._effects(), seeds[i : i + SEEDS_PER_TICK]
+            effects, some = self.effects(), seeds[i : i + SEEDS_PER_TICK]
             limits = self._stages.limits
             planted.append(plant(desk.columns, some, limits, desk.scope, desk.seed, rules.buffer, effects))
-            self._commit(effects)
+            self.commit(effects)
         return Planted(
             sum(each.new for each in planted),
             tuple(seed for each in planted for seed in each.full),
@@ -179,24 +181,24 @@ class Crawl:
         opened = sum(was and verdict.state == State.PENDING for was, verdict in pairs)
         closed = sum(not was and verdict.state == State.EXCLUDED for was, verdict in pairs)
         for i in range(0, len(verdicts), SEEDS_PER_TICK):
-            effects = self._effects()
+            effects = self.effects()
             effects.verdicts = np.array(verdicts[i : i + SEEDS_PER_TICK], VERDICT)
-            self._commit(effects)
+            self.commit(effects)
         return opened, closed
 
     def tell(self, news: list[SiteNews]) -> None:
         """Commits these site events, and sets the clocks of their sites."""
         for i in range(0, len(news), SEEDS_PER_TICK):
-            effects = self._effects()
+            effects = self.effects()
             effects.site_events = np.array(news[i : i + SEEDS_PER_TICK], SITE_EVENT)
-            self._commit(effects)
+            self.commit(effects)
         self.harvest.heed(news)
 
     def _settled(self) -> bool:
         """Ends what is under way with times of the present clock: a plan, and the outbox. Returns whether it could."""
         self._take_plan(wait=True)
         if self.harvest.has_news():
-            run_tick(self._stages, Tick(NO_RESULTS, [], self._effects()), self._steps)
+            run_tick(self._stages, Tick(NO_RESULTS, [], self.effects()), self._steps)
         return not self.harvest.has_news()
 
     def _enlist(self) -> None:
@@ -204,19 +206,19 @@ class Crawl:
         listed, desk = self.harvest.listed(), self.desk
         if listed is None:
             return
-        effects, own = self._effects(), listed.own
+        effects, own = self.effects(), listed.own
         effects.hinted_by = listed.url.encode()
         limits, rules = self._stages.limits, desk[Rules].book
         new = enlist(desk.columns, listed.links, own, limits, desk.seed, rules.buffer, effects)
         effects.verdicts = np.concatenate((effects.verdicts, desk[Heard].verdicts(effects.hints)))
-        self._commit(effects)
+        self.commit(effects)
         listed.taken()
         self._log("listed", url=listed.url, pages=len(own), foreign=int((~own).sum()), new=new)
 
-    def _commit(self, effects: Effects) -> None:
+    def commit(self, effects: Effects) -> None:
         commit(self._stages, effects, self._steps)
 
-    def _effects(self) -> Effects:
+    def effects(self) -> Effects:
         return self.desk.effects(self.clock.wall(), self.clock.monotonic())
 
     def _log(self, event: str, level: Level = Level.INFO, **fields: Any) -> None:
@@ -267,6 +269,8 @@ class Crawl:
         room = self.web.free()
         if self.bounds.pages is not None:
             room = min(room, self.bounds.pages - self.stored - self.web.open)
+        if self.bounds.connections is not None:
+            room = min(room, self.bounds.connections - self.web.open)
         return room
 
     def _sleeps(self, ahead: float) -> tuple[float, float]:
@@ -300,6 +304,8 @@ class Crawl:
             return None
         if bounds.pages is not None and self.stored >= bounds.pages:
             return Ending.PAGES
+        if bounds.connections == 0:
+            return None
         if self.names.open or not self.planner.idle or self.harvest.next_time() <= now + bounds.patience:
             return None
         if self.planner.value.continuous:

@@ -1,5 +1,5 @@
-"""Orders of the user to a crawl: URLs to add, pages to request again, pages and sites to forget (`forgetting.py`). They
-go through the journal, like all else.
+"""Orders of the user to a crawl: URLs to add, pages to request again, pages and sites to forget (`forgetting.py`), and
+orders that stay (`steering.py`). They go through the journal, like all else.
 
 A crawl that runs takes them from its socket, one piece per turn of the loop. What was left for it while it did not run
 (`collection/orders.py`) it carries out at its start.
@@ -21,12 +21,14 @@ import numpy as np
 
 from gossamer import urls
 from gossamer.base.arrays import Array
+from gossamer.base.errors import UsageError
 from gossamer.base.model import NONE, Reason, State, VerdictFlag
 from gossamer.collection.forgetting.tombstones import tombstone_of
 from gossamer.collection.journal.effects import Verdict
 from gossamer.collection.orders import Orders, carried_out, waiting
-from gossamer.crawler.forgetting import Kept, keep_out
+from gossamer.crawler.forgetting import keep_out
 from gossamer.crawler.loop import Crawl
+from gossamer.crawler.steering import Steering
 from gossamer.observe.socket import ENDING
 from gossamer.seeder.seeds import Seeds, read_seeds
 
@@ -123,7 +125,7 @@ def carry_out(crawl: Crawl) -> tuple[Orders, Carried]:
 
 @dataclass(slots=True)
 class _Order:
-    carry_out: Callable[[], Carried | Kept] | None
+    carry_out: Callable[[], Said] | None
     """None: the order is to commit."""
     answer: Said = field(default_factory=lambda: {"error": ENDING})
     answered: threading.Event = field(default_factory=threading.Event)
@@ -137,8 +139,8 @@ class _Order:
 class Inbox:
     """Orders that come in by the socket, from its thread, and are carried out in the loop, which calls `turn`."""
 
-    def __init__(self, crawl: Crawl) -> None:
-        self._crawl = crawl
+    def __init__(self, crawl: Crawl, steering: Steering) -> None:
+        self._crawl, self._steering = crawl, steering
         self._orders: queue.SimpleQueue[_Order] = queue.SimpleQueue()
         self._uncommitted: list[tuple[int, _Order]] = []
         """Orders that wait for a commit, by its number."""
@@ -153,17 +155,30 @@ class Inbox:
             order.answered.wait(PATIENCE)
         return order.answer
 
-    def _understood(self, question: Said) -> Callable[[], Carried | Kept] | None:
-        """What the loop has to do. All that may be wrong with a question is found here, not in the loop."""
+    def _understood(self, question: Said) -> Callable[[], Said] | None:
+        """What the loop has to do. All that may be wrong with a question is found here, not in the loop, but for what
+        `Steering.give` refuses."""
+        crawl = self._crawl
         if "add" in question:
-            given = [str(url) for url in question["add"]]
-            return partial(add, self._crawl, read_seeds(given, (), self._crawl.desk.settings.seeder))
+            seeds = read_seeds([str(url) for url in question["add"]], (), crawl.desk.settings.seeder)
+            return lambda: add(crawl, seeds)._asdict()
+        if "again" in question:
+            pages = np.array(question["again"], np.int64)
+            return lambda: again(crawl, pages)._asdict()
         if "forget" in question:
-            return partial(keep_out, self._crawl, [tombstone_of(line) for line in question["forget"]])
-        return partial(again, self._crawl, np.array(question["again"], np.int64)) if "again" in question else None
+            tombstones = [tombstone_of(line) for line in question["forget"]]
+            return lambda: keep_out(crawl, tombstones)._asdict()
+        return partial(self._steer, dict(question["order"])) if "order" in question else None
+
+    def _steer(self, said: Said) -> Said:
+        try:
+            return self._steering.give(said)
+        except UsageError as error:
+            return {"refused": error.message, "cure": error.cure}
 
     def turn(self) -> None:
         """Carries out one order, and tells those who wait for a commit that it has ended."""
+        self._steering.turn()
         for commit, order in self._uncommitted:
             if self._crawl.store.commits >= commit:
                 order.end({"committed": True})
@@ -174,7 +189,7 @@ class Inbox:
         if order.carry_out is None:
             self._uncommitted.append((self._crawl.store.commit_soon(), order))
         else:
-            order.end(order.carry_out()._asdict())
+            order.end(order.carry_out())
         self._crawl.bell.ring()
 
     def close(self) -> None:

@@ -11,6 +11,7 @@ from gossamer.desk.account import Account
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk, Part, layout_of
 from gossamer.desk.domains import Domains
+from gossamer.desk.orders import Orders
 from gossamer.desk.places import Places
 from gossamer.desk.proven import Proven
 from gossamer.desk.rules import Rules
@@ -30,6 +31,7 @@ PARTS: Final[tuple[type[Part], ...]] = (
     Places,
     Domains,
     Rules,
+    Orders,
     Account,
     Proven,
     Pages,

@@ -33,6 +33,7 @@ from gossamer.crawler.new_settings import settle
 from gossamer.crawler.open import open_collection
 from gossamer.crawler.orders import Inbox, carry_out
 from gossamer.crawler.start import CrawlRequest, Prepared, prepare
+from gossamer.crawler.steering import Steering, take_in
 from gossamer.crawler.watch import Begun, Machinery, Voice, Watch, Watcher, cpu_seconds, in_background
 from gossamer.desk import snapshot
 from gossamer.desk.account import Account
@@ -227,6 +228,7 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     )
     stack.callback(disk.close_scratches)
     stack.callback(store.close)
+    given = take_in(store, desk, clock)
     for warning in store.warnings:
         voice.say(f"warning: {warning}")
     names = Resolver(settings.harvester)
@@ -243,7 +245,7 @@ def _open(request: CrawlRequest, prepared: Prepared, voice: Voice, stack: ExitSt
     prepares = prepared_for(desk[Pages].policy, settings.manager.weights)
     own = Own.of(prepared.plugins, settings.plugins)
     scorer = Scorer(store.shard, weights, settings.manager.rank_every, store.lock_fd, prepares, own)
-    inbox = Inbox(crawl)
+    inbox = Inbox(crawl, Steering(crawl, given))
     listener = Listener(desk, store, crawl.harvest, crawl.planner, clock, inbox)
     for each in (imager, scorer, listener):
         stack.callback(each.close)

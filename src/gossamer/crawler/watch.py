@@ -21,12 +21,14 @@ from gossamer.base.ending import Ending
 from gossamer.base.errors import GossamerError
 from gossamer.base.log import EventLog, Level
 from gossamer.base.units import human_size, human_time, plural
+from gossamer.collection.steering import since
 from gossamer.collection.store import Store
 from gossamer.crawler.imager import Imager
 from gossamer.crawler.loop import GRACE, Crawl
 from gossamer.desk.account import Account
 from gossamer.desk.columns import Columns
 from gossamer.desk.desk import Desk
+from gossamer.desk.orders import Orders
 from gossamer.desk.rules import Rules
 from gossamer.manager.pages import Pages
 from gossamer.manager.scores.schedule import Scorer
@@ -139,7 +141,7 @@ class Watch:
 
     def __init__(self, machinery: Machinery, voice: Voice, curve: Curve, begun: Begun) -> None:
         self._m, self._voice, self._begun = machinery, voice, begun
-        self.curve = curve
+        self.curve, self._curve_from = curve, 0.0
         self.meter = Meter(machinery.desk, machinery.crawl.harvest.parts())
         most = machinery.desk.settings.collection.max_memory
         self._used = machinery.memory_used()
@@ -177,8 +179,15 @@ class Watch:
         if m.clock.monotonic() >= self._next_plans:
             self._next_plans = m.clock.monotonic() + PLANS_EVERY
             in_background(planner.write_history)
-        made = planner.made
-        self.curve.add(made.at, made.index_value, made.index_pages)
+        self._add_to_curve()
+
+    def _add_to_curve(self) -> None:
+        """V(I) as of the last plan. When weights are ordered, a new curve begins with the plan that follows."""
+        made, curve = self._m.crawl.planner.made, Curve.resumed(self._m.desk.settings.manager, self.curve.value)
+        if curve.value is not self.curve.value:
+            self.curve, self._curve_from = curve, self._m.desk.believed(self._m.clock.wall())
+        if made.at > self._curve_from:
+            self.curve.add(made.at, made.index_value, made.index_pages)
 
     def _pass_warnings_on(self) -> None:
         m = self._m
@@ -314,7 +323,9 @@ class Watch:
         seconds = max(0.0, round(at - self._m.clock.monotonic(), 1)) if site else 0.0
         rest = self._m.crawl.harvest.quiet()
         until = round(self._m.desk.believed(self._m.clock.wall()) + rest) if rest else 0.0
-        return Awaited(self._m.crawl.names.open, sites, site, seconds, until)
+        pause = self._m.desk[Orders].in_force.of("pause")
+        paused = "" if pause is None else f"{pause.order.who}, {since(pause.time)}"
+        return Awaited(self._m.crawl.names.open, sites, site, seconds, until, paused)
 
     def _limits(self) -> Limits:
         """What remains of the limits that the user gave."""

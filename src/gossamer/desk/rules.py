@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Final
 import numpy as np
 import numpy.typing as npt
 
+from gossamer.base.askable import DELAYED
 from gossamer.base.units import plural
 from gossamer.collection.image import Image, Parts
 from gossamer.desk.desk import Declared, Desk, Part
@@ -31,7 +32,7 @@ class Rules(Part):
         "site": {
             "delay": "<f4",  # the longest Crawl-delay of its origins, seconds
             "named": "u1",  # 1: the Crawl-delays of all its origins are for us by name
-            "refused": "u1",  # it asks for a longer delay than is honoured: suspended
+            "refused": "u1",  # suspended: `DELAYED`, `BLOCKED` (`base/askable.py`)
         },
         "origin": {
             "valid": "<f8",  # wall: until when its robots rules are valid; 0: never requested
@@ -67,7 +68,8 @@ class Rules(Part):
         self.book.load(image.array("rule_keys"), image.array("rule_starts"), int(image.array("rules_kept")[0]))
         self.unjudged = True
         site, count = self._columns.site, self._columns.site.count
-        site.refused[:count] = site.delay[:count] > self._max_delay  # by the current settings
+        site.refused[:count] &= 0xFF ^ DELAYED
+        site.refused[:count] |= site.delay[:count] > self._max_delay  # by the current settings
 
     def statistics(self) -> Mapping[str, float]:
         """`too_many`: the origins whose rules are too many."""

@@ -21,6 +21,7 @@ from gossamer.desk.desk import Desk
 from gossamer.harvester.backoff import Backoff
 from gossamer.harvester.owned import Owned
 from gossamer.harvester.queue.queue import SiteQueue
+from gossamer.harvester.spacing import Spacing
 from gossamer.harvester.waits import OWN_WAIT
 
 ROUNDING: Final = 0.001
@@ -38,6 +39,7 @@ class QueueClocks:
         self._backoff, self._owned, self._site = desk[Backoff], desk[Owned], desk.columns.site
         self._harvester = harvester = desk.settings.harvester
         self.quiet = QuietHours.of(harvester.quiet_hours, harvester.time_zone)
+        self.spacing = Spacing()
 
     @property
     def now(self) -> float:
@@ -122,6 +124,7 @@ class QueueClocks:
 
         The queue itself knows the usual rest; `follow` would end the turn of a site that has more requests in it.
         """
+        self.spacing.answered(visits)
         sites = visits["site"].copy()
         waits, pauses = self._backoff.waits(sites), self._backoff.pauses(sites)
         self._queue.set_waits(sites, waits, pauses)

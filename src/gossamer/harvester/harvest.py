@@ -7,7 +7,7 @@ checked once more for every page, right before it is handed out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -19,8 +19,9 @@ from gossamer.collection.journal.effects import Effects, SiteNews, Verdict
 from gossamer.collection.store import Store
 from gossamer.config.presets import in_force
 from gossamer.desk.desk import Desk
-from gossamer.desk.kernels import asked_for, spoken_against, unanswered
+from gossamer.desk.kernels import asked_for, unanswered
 from gossamer.desk.places import Places
+from gossamer.harvester import gate
 from gossamer.harvester.bandwidth.admission import Admission
 from gossamer.harvester.bandwidth.contract import Bandwidth, Ready
 from gossamer.harvester.bandwidth.speeds import ServerSpeeds
@@ -28,7 +29,6 @@ from gossamer.harvester.bandwidth.use import BandwidthUse
 from gossamer.harvester.clocks import QueueClocks
 from gossamer.harvester.early import Early
 from gossamer.harvester.errands.errand import Context, Errand, Errands, Kinds, Listed, Outbox
-from gossamer.harvester.errands.robots import REFUSED_AGAIN
 from gossamer.harvester.in_flight import InFlight
 from gossamer.harvester.names import SiteNames
 from gossamer.harvester.queue.queue import SITES_BY, Ahead, Order, SiteQueue
@@ -105,6 +105,10 @@ class Harvest:
     def limited(self) -> bool:
         """Whether bandwidth is limited at this hour."""
         return self._bandwidth is not None and self._bandwidth.limit > 0
+
+    def space(self, seconds: Mapping[int, float]) -> None:
+        """From now on so many seconds pass, at least, between two requests to these sites."""
+        self._clocks.spacing.order(seconds, self._clocks.now)
 
     def held_back(self) -> float:
         """Seconds for which quiet hours, or only bandwidth, hold requests back; 0: neither does."""
@@ -206,31 +210,16 @@ class Harvest:
         site may be dropped at the last moment."""
         if not len(taken.sites):
             return []
-        columns, wall = self._desk.columns.site, self._clocks.wall
-        if spoken_against(taken.sites, columns.refused, columns.resolved, wall):
-            taken = self._not_spoken_against(taken, wall)
+        held = gate.held(taken.sites, self._desk.columns.site, self._clocks, self._names)
+        if held.any():
+            self._put_back(taken.where(held > 0), held[held > 0])
+            taken = taken.where(held == 0)
         flights, assign = self._assigner.flights(taken, begins), self._assigner.assignment
         if flights:
             self._web.assign([assign(f, times.get(f.site, 0.0), caps.get(f.site, 0)) for f in flights])
         return [flight.site for flight in flights]
 
-    def _not_spoken_against(self, taken: Taken, wall: float) -> Taken:
-        """Drops sites that, since they were planned, have asked for a longer delay than is honoured, and sites whose
-        address is too old: their names are resolved first."""
-        columns = self._desk.columns.site
-        refused = columns.refused[taken.sites] != 0
-        if refused.any():
-            self._put_back(taken.where(refused), REFUSED_AGAIN)
-            taken = taken.where(~refused)
-        stale = columns.resolved[taken.sites] <= wall
-        if stale.any():
-            self._put_back(taken.where(stale), 1.0)
-            for site in taken.sites[stale].tolist():
-                self._names.resolve(site)
-            taken = taken.where(~stale)
-        return taken
-
-    def _put_back(self, taken: Taken, seconds: float) -> None:
+    def _put_back(self, taken: Taken, seconds: float | Array) -> None:
         self._assigner.unassign(taken)
         self._clocks.postpone(taken.sites, seconds)
         self._queue.skip(taken.sites, self._clocks.now)

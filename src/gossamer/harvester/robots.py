@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
+from gossamer.base.askable import BLOCKED, DELAYED
 from gossamer.base.model import Ask, PageFlag, VisitFlag
 from gossamer.base.outcomes import ASIDE, DAY, Aside, Outcome
 from gossamer.desk.applied import Applied
@@ -71,7 +72,8 @@ def _heed_delays(desk: Desk, site: int) -> None:
     of_site = origins.site[: origins.count] == site
     sites.delay[site] = origins.delay[: origins.count][of_site].max()
     sites.named[site] = origins.named[: origins.count][of_site].all()
-    sites.refused[site] = sites.delay[site] > desk.settings.harvester.max_delay
+    too_long = sites.delay[site] > desk.settings.harvester.max_delay
+    sites.refused[site] = sites.refused[site] & BLOCKED | (DELAYED if too_long else 0)
 
 
 def judge_again(desk: Desk, applied: Applied) -> None:
@@ -149,7 +151,8 @@ def heed_delay_again(desk: Desk, event: Any) -> None:
     site = int(event["site"])
     outdate_rules(desk, site)
     sites = desk.columns.site
-    sites.delay[site], sites.named[site], sites.refused[site] = 0.0, 0, 0
+    sites.delay[site], sites.named[site] = 0.0, 0
+    sites.refused[site] &= BLOCKED
 
 
 def add_origins(desk: Desk, applied: Applied) -> None:

@@ -63,6 +63,8 @@ def next_visit(
     site = int(known.origin.site[pages.origin[page]])
     if pages.reason[page]:
         return NextVisit(None, "robots.txt has forbidden it since it was fetched")
+    if known.site.refused[site] & askable.BLOCKED:
+        return NextVisit(None, "its site is blocked (gossamer steer)")
     if known.site.refused[site]:
         return NextVisit(None, "its site asks for a longer Crawl-delay than harvester.max_delay")
     allowed, why = _allowed(known, value, state, page)

@@ -24,6 +24,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -80,15 +81,18 @@ def make_plan(
     value: Value = _DEFAULT,
     issued: int = 0,
     steering: Steering | None = None,
+    only: Sequence[int] = (),
 ) -> Plan:
     """Makes a plan. Suspended sites have no pages in it: their Crawl-delay is too long, or they back off until after
     `wall + horizon`. `issued` is all cash given out (`value.TOTAL`). `steering` finds the scale of re-visits in a
-    continuous crawl; without it, that of the last plan is used."""
+    continuous crawl; without it, that of the last plan is used. `only`: pages of these sites alone."""
     start = time.perf_counter()
     page, site = columns.page, columns.site
     known, sites = page.count, site.count
     pages, terms = pages_of(columns), terms_of(columns, policy.code, value, issued, wall)
     suspended = is_suspended(site.refused[:sites], site.next[:sites], wall + horizon)
+    if only:
+        suspended |= ~np.isin(np.arange(sites), only)
     if steering is not None:
         terms = terms.scaled(scale_of(pages, known, suspended, terms, batch_size, steering))
     selection = _Selection(pages, known, suspended, terms, batch_size, max(1, per_site))

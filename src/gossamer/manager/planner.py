@@ -16,7 +16,7 @@ Invariant, a property test of the same name: a site is planned before it may be 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Final, NamedTuple
 
@@ -100,6 +100,13 @@ class Planner:
     def want(self, pages: Iterable[int]) -> None:
         """Pages that the user has asked for: they go first."""
         self._wanted.add(pages)
+        self.outdate()
+
+    def follow_orders(self, preferred: Iterable[int]) -> None:
+        """Pages of these sites come before all others; and the settings of the desk may have changed. A plan is made
+        soon."""
+        self.value = Value.of(self._desk.settings.manager)
+        self._wanted.prefer(preferred)
         self.outdate()
 
     def outdate(self) -> None:
@@ -196,11 +203,17 @@ class Planner:
         return in_flight < min(harvester.least_connections, harvester.connections)
 
     def _plan(
-        self, wall: float, batch_size: int, per_site: int, horizon: float, steering: Steering | None = None
+        self,
+        wall: float,
+        batch_size: int,
+        per_site: int,
+        horizon: float,
+        steering: Steering | None = None,
+        only: Sequence[int] = (),
     ) -> Plan:
         columns, pages = self._desk.columns, self._desk[Pages]
         issued = int(pages.totals[TOTAL])
-        return make_plan(columns, pages.policy, wall, batch_size, per_site, horizon, self.value, issued, steering)
+        return make_plan(columns, pages.policy, wall, batch_size, per_site, horizon, self.value, issued, steering, only)
 
     def _requests(self) -> tuple[int, int]:
         """Requests for pages so far: for new ones, and for those that were fetched before."""
@@ -220,7 +233,11 @@ class Planner:
         used = slice(0, site.count)
         aside = np.flatnonzero(is_suspended(site.refused[used], site.next[used], wall + self._horizon))
         limits = manager.batch_size, manager.batch_per_site
-        plan = put_first(self._plan(wall, *limits, self._horizon, self._steering), wanted, desk.columns)
+        plan = self._plan(wall, *limits, self._horizon, self._steering)
+        if preferred := self._wanted.sites:
+            first = self._plan(wall, *limits, self._horizon, only=preferred)
+            plan = put_first(plan, first.pages[np.argsort(first.ranks)], desk.columns)
+        plan = put_first(plan, wanted, desk.columns)
         if self._steering is not None:
             desk.columns.habits[SCALE] = plan.scale
             desk[Habits].measure(wall)

@@ -137,6 +137,8 @@ def _closed(known: Known, terms: Terms, page: int) -> str:
 
 
 def _why_suspended(known: Known, site: int, wall: float) -> str:
+    if known.site.refused[site] & askable.BLOCKED:
+        return "its site is blocked (gossamer steer)"
     if known.site.refused[site]:
         return "its site is suspended: its Crawl-delay is longer than harvester.max_delay"
     if known.site.next[site] >= FOR_GOOD:

@@ -30,8 +30,13 @@ class Wanted:
 
     def __init__(self) -> None:
         self._pages = dict[int, None]()
+        self.sites: tuple[int, ...] = ()
+        """Sites whose pages are planned before all others."""
         self.pressing = False
         """No plan was begun since the last wish."""
+
+    def prefer(self, sites: Iterable[int]) -> None:
+        self.sites, self.pressing = tuple(sites), True
 
     def add(self, pages: Iterable[int]) -> None:
         self._pages |= dict.fromkeys(pages)

@@ -6,7 +6,7 @@ An array is compared with its checksums before its first use (`collection/checke
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -21,6 +21,7 @@ from gossamer.collection.checked import Checked
 from gossamer.collection.image import Image, ImageDamagedError, ImageMissingError
 from gossamer.collection.layout import BIG_RULES
 from gossamer.collection.manifest import Line
+from gossamer.collection.steering import InForce, told
 from gossamer.manager.revisits.shown import Told, Trusted
 from gossamer.manager.value import TOTAL
 from gossamer.observe.status import Explaining
@@ -61,6 +62,21 @@ class _Group:
         return array
 
 
+class Ordered:
+    """What the part `orders` tells."""
+
+    name = "orders"
+
+    def __init__(self, in_force: InForce, columns: Any, names: Callable[[int], str]) -> None:
+        self._in_force, self._columns, self._names = in_force, columns, names
+
+    def explain_page(self, page: int) -> Mapping[str, object]:
+        return self.explain_site(int(self._columns.origin.site[self._columns.page.origin[page]]))
+
+    def explain_site(self, site: int) -> Mapping[str, object]:
+        return told(self._in_force.about(self._names(site)))
+
+
 class Mapped:
     """The image as `observe/status.py` reads it."""
 
@@ -76,7 +92,12 @@ class Mapped:
             ranking=self.array("ranking"),
             habits=self.array("habits"),
         )
-        self.parts = (Told(self.columns.page), Trusted(self.columns.page, self.columns.site))
+        in_force = InForce.from_json(opened.meta.get("orders", {}))
+        self.parts = (
+            Told(self.columns.page),
+            Trusted(self.columns.page, self.columns.site),
+            Ordered(in_force, self.columns, self.site_name),
+        )
         self.array("site.doubt")  # the newest column: if it is there, all are
         self.issued = int(self.array("totals")[TOTAL])
         self._names = np.cumsum(self.array("name_lengths"), dtype=np.int64)

@@ -57,7 +57,7 @@ PAUSE: Final = 0.2
 """Seconds until the next `accept`, if one has failed."""
 QUEUE: Final = 10
 """How many pages of a site's queue an answer names."""
-ORDERS: Final = ("add", "again", "forget", "commit")
+ORDERS: Final = ("add", "again", "forget", "order", "commit")
 """Questions that change something: the loop answers them."""
 _TRIES: Final = 3
 

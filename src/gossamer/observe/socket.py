@@ -1,5 +1,5 @@
-"""The socket of a running crawl: a Unix socket in the shard's folder, for `gossamer explain`, `add`, `again`
-and `forget`.
+"""The socket of a running crawl: a Unix socket in the shard's folder, for `gossamer explain`, `add`, `again`,
+`forget` and `steer`.
 
 The client sends one JSON object in a line and gets one back, then the connection ends. Only the user who runs the crawl
 may connect (mode 0600, and by the credentials of the peer). `listener.py` answers.
@@ -14,6 +14,7 @@ may connect (mode 0600, and by the credentials of the peer). `listener.py` answe
     {"add": [URL, …]}               {"new": pages, "opened": pages, …}   (`crawler/orders.py`)
     {"again": [PAGE, …]}            the same
     {"forget": [tombstone, …]}      {"pages": pages, "sites": sites}   (`crawler/forgetting.py`)
+    {"order": {"name", "words", …}} {"number", "holds", "words"}   (`crawler/steering.py`)
     {"commit": true}                {"committed": true}, once the orders before it would survive a power cut
 
 The socket is bound under /proc/self/fd, because a path of more than 107 bytes does not fit into a socket's address.

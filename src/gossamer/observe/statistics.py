@@ -136,6 +136,8 @@ class Awaited:
     """How long that takes."""
     quiet_until: float = 0.0
     """Wall time until which nothing is requested (`harvester.quiet_hours`); 0: it is not quiet."""
+    paused: str = ""
+    """Who has ordered that nothing is requested, and when; empty: nobody."""
 
 
 class ValuePoint(NamedTuple):

@@ -17,7 +17,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 import numpy.typing as npt
 
-from gossamer.base.askable import is_suspended
+from gossamer.base.askable import BLOCKED, is_suspended
 from gossamer.base.model import NONE, PageFlag, Reason, State
 from gossamer.base.outcomes import FOR_GOOD, NO_OUTCOME, Aside, Outcome
 from gossamer.config.presets import PACES
@@ -165,7 +165,13 @@ def site_clock(view: View, settings: Settings, wall: float, site: int) -> Said:
     """When a site may be requested again, and why not now."""
     sites = view.columns.site
     refused, next_ = bool(sites.refused[site]), float(sites.next[site])
-    why = Aside.DELAY_TOO_LONG if refused else Aside(int(sites.why[site])) if next_ > wall else Aside.NONE
+    why = (
+        _why_refused(int(sites.refused[site]))
+        if refused
+        else Aside(int(sites.why[site]))
+        if next_ > wall
+        else Aside.NONE
+    )
     return {
         "number": site,
         "name": view.site_name(site),
@@ -223,8 +229,13 @@ def set_aside(site: Any, wall: float, horizon: float = HORIZON) -> Array:
     """For each site, the `Aside` for which it is backing off; NONE if it is not."""
     used = slice(0, site.count)
     aside: Array = site.why[used] * is_suspended(site.refused[used], site.next[used], wall + horizon)
-    aside[np.flatnonzero(site.refused[used])] = Aside.DELAY_TOO_LONG
+    aside[site.refused[used] != 0] = Aside.DELAY_TOO_LONG
+    aside[np.asarray(site.refused[used]) & BLOCKED != 0] = Aside.BLOCKED
     return aside
+
+
+def _why_refused(bits: int) -> Aside:
+    return Aside.BLOCKED if bits & BLOCKED else Aside.DELAY_TOO_LONG
 
 
 def sites_aside(site: Any, wall: float, horizon: float = HORIZON) -> list[tuple[int, str, float | None]]:

@@ -7,12 +7,13 @@ from typing import Any, Final
 import msgspec
 
 from gossamer import __version__
+from gossamer.serve.answers import LONGEST
 from gossamer.serve.question import Accepts, Field
 from gossamer.serve.replies import API, Problem
 from gossamer.serve.routes import FILES, ORDERS, PRIVATE, QUESTIONS
 from gossamer.serve.subjects.overview import Overview
 
-_FAILED: Final = ("400", "401", "403", "404", "405", "411", "413", "421", "429", "500", "503")
+_FAILED: Final = ("400", "401", "403", "404", "405", "411", "413", "421", "422", "429", "500", "503")
 """Statuses of errors: all have the same form."""
 
 
@@ -58,7 +59,7 @@ def document() -> dict[str, Any]:
         paths[address(file.path)] = {"get": operation(file.sentence, fields, file.media, {"type": "string"}, False)}
     for order in ORDERS:
         schema = by_kind.get(order.kind, {"type": "object"})
-        about = operation(order.sentence, [_NAME], "application/json", schema, True)
+        about = operation(order.sentence, [_NAME, _KEY], "application/json", schema, True)
         paths[address(order.path)] = {"post": about | {"requestBody": _body(order.accepts)}}
     return {
         "openapi": "3.1.0",
@@ -76,6 +77,12 @@ def address(path: str) -> str:
     return f"{API}/collections/{{name}}{'/' if path else ''}{path}"
 
 
+_KEY: Final = {
+    "name": "Idempotency-Key",
+    "in": "header",
+    "description": "An order that comes again under the same key is not carried out again: it gets the first answer.",
+    "schema": {"type": "string", "maxLength": LONGEST},
+}
 _NAME: Final = {"name": "name", "in": "path", "required": True, "schema": {"type": "string"}}
 
 

@@ -51,6 +51,12 @@ class Asked:
     web: Collection
     given: Mapping[str, str]
     seen: Seen = field(default_factory=Seen)
+    key: str = ""
+    """Of an order: what comes again under the same key was carried out already."""
+    via: str = "the API"
+    """Of an order: how it is given."""
+    answered: object = None
+    """What came of the order that was sent from this page."""
 
     @property
     def tables(self) -> Tables:
@@ -73,7 +79,9 @@ class Asked:
         try:
             number = int(self.given[key])
         except ValueError as error:
-            raise UsageError(f"{key}={self.given[key]!r} is not a whole number", "") from error
+            raise UsageError(
+                f"{key}={self.given[key]!r} is not a whole number", "Write it with digits alone."
+            ) from error
         if abs(number) > MOST_NUMBER:
             raise UsageError(f"{key} is too large", f"At most {MOST_NUMBER}.")
         return number

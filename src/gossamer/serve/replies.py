@@ -54,9 +54,18 @@ def problem_of(as_json: bool, status: int, detail: str, cure: str) -> Response:
 
 
 def refusal(scope: Scope, status: int, detail: str, cure: str) -> Response:
-    if status == 401 and not wants_json(scope) and scope["method"] == "GET":
-        return html(token_page(wrong=False), 401)
+    if status == 401 and not wants_json(scope):
+        return html(token_page(wrong=False, to=_wanted(scope)), 401)
     return problem(scope, status, detail, cure)
+
+
+def _wanted(scope: Scope) -> str:
+    """The page that was asked for, or whose form was sent."""
+    if scope["method"] == "GET":
+        query = scope["query_string"].decode("ascii", "replace")
+        return f"{scope['raw_path'].decode('ascii', 'replace')}{f'?{query}' if query else ''}"
+    parts = scope["path"].split("/")
+    return f"{'/'.join(parts[:3])}/orders" if parts[1:2] == ["c"] and len(parts) > 3 else ""
 
 
 async def failed(request: Request, error: Exception) -> Response:

@@ -23,10 +23,11 @@ QUESTIONS: Final[tuple[Question, ...]] = (
     pages.CONTENT,
     changes.QUESTION,
     watches.QUESTION,
+    orders.QUESTION,
     sql.QUESTION,
 )
 FILES: Final[tuple[File, ...]] = (pages.COPY, changes.FEED, frontier.PLOT)
 """What is neither a page nor JSON, at the same two addresses."""
-ORDERS: Final[tuple[Order, ...]] = (orders.ADD, orders.AGAIN)
+ORDERS: Final[tuple[Order, ...]] = (orders.ADD, orders.AGAIN, *orders.STEERING)
 PRIVATE: Final = frozenset({sql.QUESTION.path})
 """Questions that need the token everywhere."""

@@ -45,6 +45,12 @@ class Seen:
                 kept.thing, kept.made, kept.until = thing, True, now + max(seconds, (now - begun) / SHARE)
             return cast(T, kept.thing)
 
+    def forget(self, *keys: str) -> None:
+        """These things are made anew when they are next asked for: an order has changed them."""
+        with self._all:
+            for key in keys:
+                self._kept.pop(key, None)
+
     def _of(self, key: str) -> _Kept:
         with self._all:
             kept = self._kept.setdefault(key, _Kept())

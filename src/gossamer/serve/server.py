@@ -21,7 +21,8 @@ from starlette.types import ASGIApp
 
 from gossamer.base.errors import GossamerError
 from gossamer.library.collection import Collection, UnknownPageError
-from gossamer.serve import metrics
+from gossamer.serve import metrics, tables
+from gossamer.serve.answers import LONGEST, Answers, KeyUsedError
 from gossamer.serve.document import address, document
 from gossamer.serve.html import joined
 from gossamer.serve.question import Asked, File, Order, Question
@@ -30,7 +31,7 @@ from gossamer.serve.routes import FILES, ORDERS, PRIVATE, QUESTIONS
 from gossamer.serve.safe import COOKIE, Guard, Token
 from gossamer.serve.seen import Seen
 from gossamer.serve.shell import at, token
-from gossamer.serve.subjects import home, overview, sql
+from gossamer.serve.subjects import home, orders, overview, sql
 
 EVERY: Final = 1.0
 """Seconds between two updates of a page that somebody watches."""
@@ -45,6 +46,7 @@ class Server:
     def __init__(self, webs: Mapping[str, Collection], token: Token, hosts: frozenset[str], closed: bool) -> None:
         self._webs, self._token = dict(webs), token
         self._seen = {name: Seen() for name in webs}
+        self._answers = {name: Answers() for name in webs}
         routes = [
             Route("/", self._home),
             Route("/token", self._enter, methods=["GET", "POST"]),
@@ -63,7 +65,8 @@ class Server:
         for file in FILES:
             routes += [Route(place, self._giving(file)) for place in (f"/c/{{name}}/{file.path}", address(file.path))]
         for order in ORDERS:
-            routes.append(Route(address(order.path), self._ordering(order), methods=["POST"]))
+            for place in (f"/c/{{name}}/{order.path}", address(order.path)):
+                routes.append(Route(place, self._ordering(order), methods=["POST"]))
         plain = Starlette(routes=routes, exception_handlers={Exception: failed, HTTPException: not_found})
         self.application: ASGIApp = Guard(plain, token, hosts, closed, refusal)
 
@@ -74,7 +77,13 @@ class Server:
 
     async def _asked(self, request: Request) -> Asked:
         name = request.path_params["name"]
-        return Asked(name, self._web(name), await _given(request), self._seen[name])
+        web, given = self._web(name), await _given(request)
+        key = request.headers.get("idempotency-key", given.pop("key", ""))
+        if len(key) > LONGEST or not key.isascii():
+            raise HTTPException(400, f"the key of the order is not accepted: at most {LONGEST} ASCII characters")
+        via = "the API" if request.url.path.startswith(API) else "the dashboard"
+        answered = self._answers[name].of(given.get("done", ""))
+        return Asked(name, web, given, self._seen[name], key, via, answered)
 
     def _asking(self, question: Question) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
@@ -96,10 +105,17 @@ class Server:
     def _ordering(self, order: Order) -> Callable[[Request], Any]:
         async def endpoint(request: Request) -> Response:
             asked = await self._asked(request)
+            said = f"{order.path} {sorted(asked.given.items())}"
             try:
-                return json_(await run_in_threadpool(order.carry_out, asked))
+                answers = self._answers[asked.name]
+                found = await run_in_threadpool(answers.once, asked.key, said, lambda: order.carry_out(asked))
+                asked.seen.forget(orders.PATH, tables.DATABASE)
             except GossamerError as error:
-                return problem(request.scope, 400, error.message, error.cure)
+                status = 422 if isinstance(error, KeyUsedError) else 400
+                return problem(request.scope, status, error.message, error.cure)
+            if request.url.path.startswith(API):
+                return json_(found)
+            return RedirectResponse(at(asked.name, orders.PATH, done=asked.key), 303)
 
         return endpoint
 
@@ -123,10 +139,11 @@ class Server:
     async def _enter(self, request: Request) -> Response:
         if request.method == "GET":
             return html(token(wrong=False))
-        if not self._token.fits((await _given(request)).get("token", "")):
-            return html(token(wrong=True), 429 if self._token.closed() else 401)
-        answer = RedirectResponse("/", 303)
-        answer.set_cookie(COOKIE, (await _given(request))["token"], httponly=True, samesite="strict")
+        given = await _given(request)
+        if not self._token.fits(given.get("token", "")):
+            return html(token(wrong=True, to=given.get("to", "")), 429 if self._token.closed() else 401)
+        answer = RedirectResponse(_inside(given.get("to", "")), 303)
+        answer.set_cookie(COOKIE, given["token"], httponly=True, samesite="strict")
         return answer
 
     async def _health(self, _: Request) -> Response:
@@ -168,6 +185,12 @@ class Server:
                 await asyncio.sleep(EVERY)
 
         return StreamingResponse(told(), media_type="text/event-stream")
+
+
+def _inside(address: str) -> str:
+    """An address on this server, as it was given; the first page if it leads elsewhere."""
+    plain = address.isascii() and address.isprintable() and "\\" not in address
+    return address if plain and address.startswith("/c/") else "/"
 
 
 def _status(error: GossamerError) -> int:

@@ -23,6 +23,7 @@ TABS: Final = (
     ("pages", "Pages"),
     ("changes", "Changes"),
     ("watches", "Watches"),
+    ("orders", "Orders"),
     ("sql", "SQL"),
 )
 SENTENCES: Final = {
@@ -179,13 +180,15 @@ def next_link(address: str | None, label: str = "Next") -> Html | None:
     return None if address is None else tag("p", tag("a", label, href=address, rel="next", class_="next"))
 
 
-def token(wrong: bool) -> str:
+def token(wrong: bool, to: str = "") -> str:
+    """`to`: where one goes on from there."""
+    after = tag("input", type="hidden", name="to", value=to) if to else None
     field = tag("label", "Token", tag("input", type="password", name="token", autocomplete="off", required=True))
     return shell(
         "A token is needed",
         tag("p", "`gossamer serve` printed it when it was made; it is kept in a file that only its user can read."),
         tag("p", "This is not the token.", role="alert") if wrong else None,
-        tag("form", field, tag("button", "Enter", type="submit"), method="post", action="/token"),
+        tag("form", after, field, tag("button", "Enter", type="submit"), method="post", action="/token"),
     )
 
 

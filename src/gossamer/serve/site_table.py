@@ -10,10 +10,12 @@ from typing import Final
 import numpy as np
 
 from gossamer.base.arrays import Array
+from gossamer.base.errors import UsageError
 from gossamer.read.sites import Clock, clocks_of, pending_of
 from gossamer.read.sql.database import Database
 from gossamer.serve.question import Asked
 
+_LONGEST: Final = 40
 FRESH: Final = 5.0
 """Seconds for which the columns are kept, at least."""
 SUMS: Final = ("pages", "visits", "ok", "errors", "bytes")
@@ -51,8 +53,26 @@ class SiteTable:
         """The rows in an order; rows that are equal in it stay in that of discovery."""
         if sort == "name":
             return np.array(sorted(range(len(self.names)), key=self.names.__getitem__), np.int64)
-        values = self.pending if sort == "queue" else self.sums[sort]
-        return np.argsort(-values, kind="stable")
+        return np.argsort(-self._values(sort), kind="stable")
+
+    def _values(self, sort: str) -> Array:
+        return self.pending if sort == "queue" else self.sums[sort]
+
+    def cursor(self, sort: str, row: int) -> str:
+        """What names the place after a row in an order, however many sites come before it meanwhile."""
+        return str(self.names[row]) if sort == "name" else f"{int(self._values(sort)[row])}_{int(self.numbers[row])}"
+
+    def after(self, sort: str, cursor: str) -> Array:
+        """Whether each row comes after the place that a cursor names. UsageError if it is none."""
+        if sort == "name":
+            return np.fromiter((name > cursor for name in self.names), bool, len(self.names))
+        value, mark, number = cursor.partition("_")
+        digits = f"{value.removeprefix('-')}{number}"
+        if not (mark and digits.isascii() and digits.isdecimal() and number and len(cursor) < _LONGEST):
+            raise UsageError(f"after={cursor!r} is no cursor", "Take `next` of the answer before.")
+        values, place = self._values(sort), int(value)
+        found: Array = (values < place) | ((values == place) & (self.numbers > int(number)))
+        return found
 
     def chosen(self, search: str, state: str) -> Array:
         """Whether each row is wanted."""

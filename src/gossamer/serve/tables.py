@@ -16,6 +16,8 @@ from gossamer.library.collection import Collection
 from gossamer.read.sql.database import Database, Row
 from gossamer.serve.seen import Seen
 
+DATABASE: Final = "database"
+"""What the tables are kept under."""
 FRESH: Final = 2.0
 """Seconds for which tables are kept open, at least."""
 SECONDS: Final = 10.0
@@ -38,7 +40,7 @@ class Tables:
     def open(self) -> Iterator[Database]:
         """The tables, for one caller at a time. UsageError if the wait is too long."""
         with self._seen.lock:
-            database = self._seen.once("database", FRESH, self._web.database)
+            database = self._seen.once(DATABASE, FRESH, self._web.database)
             with ending(database):
                 yield database
 

@@ -80,6 +80,7 @@ def test_a_crawl_has_stalled_when_nothing_is_requested_that_could_be() -> None:
     assert "stalled" not in after(STALLED, visits=6)
     assert "stalled" not in after(STALLED, pending=0), "nothing is left to request"
     assert "stalled" not in after(STALLED, awaited=Awaited(quiet_until=STALLED + 60))
+    assert "stalled" not in after(STALLED, awaited=Awaited(paused="ann, 2026-11-19 22:00:00"))
     assert "stalled" not in after(STALLED, awaited=Awaited(sites=1, seconds=60.0)), "politeness makes it wait"
     again = Look(Told().now({"stalled": "so", "blocked": "so"}, 1.0))
     assert again.found(status(2.0, 5), PLENTY, 2.0) == {"stalled": "so", "blocked": "so"}, "it lasts for another look"

@@ -155,8 +155,9 @@ def _orders(shard: Path, names: Names) -> None:
         _remove([shard / orders.ORDERS])
         return
     add = [url for url in left.add if not names.named(url.encode())]
-    if len(add) < len(left.add):
-        orders.replace(shard, left._replace(add=tuple(add)))
+    steer = [order for order in left.steer if not any(names.named(text.encode()) for text in order)]
+    if len(add) < len(left.add) or len(steer) < len(left.steer):
+        orders.replace(shard, left._replace(add=tuple(add), steer=tuple(steer)))
 
 
 def _watches(folder: Path, names: Names) -> None:

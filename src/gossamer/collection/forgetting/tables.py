@@ -34,6 +34,7 @@ from gossamer.base.errors import GossamerError
 from gossamer.base.model import NONE, VISIT, VISIT_TEXTS, Ask, Outcome, PageFlag, Reason, State, Texts, VisitFlag
 from gossamer.collection.forgetting.tombstones import INVALID, Names, Tombstone, page_fingerprint, page_text, site_text
 from gossamer.collection.journal.effects import Effects
+from gossamer.collection.journal.order import Order
 from gossamer.collection.layout import INDEX, ROWS, read_segment, table_of
 from gossamer.collection.manifest import Contents, Line
 from gossamer.collection.tables import seal, segments
@@ -67,7 +68,7 @@ _NAMING: Final = ("redirect", "detail", "sitemaps", "title")
 """Texts of visits that may name other pages; the title only where no page was requested: there it is a URL."""
 _TELLING: Final = ("flags", "length", "text_length", "digest", "sketch", "out_degree", "links")
 _TEXTS: Final = tuple(name for name in VISIT_TEXTS if name not in ("address", "rules"))
-_LOOKED_AT: Final = ("pages", "visits", "verdicts", "events", "sites", "links", *FILTERED)
+_LOOKED_AT: Final = ("pages", "visits", "verdicts", "events", "orders", "sites", "links", *FILTERED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,6 +212,9 @@ def _touched(shard: Path, line: Line, table: str, gone: Gone) -> bool:
             return bool((gone.has_site(numbers_of(found, "site")) & fresh).any())
         case "events":
             return bool(gone.has_site(column(shard, line, table, "site")).any())
+        case "orders":
+            found = read(["target"])
+            return found is not None and _named(found, "target", gone)
         case _:
             how = _filter_of(shard, line, table)
             found = read(["site", *how.pages, *how.texts])
@@ -323,7 +327,17 @@ def changed(effects: Effects, gone: Gone, moved: Mapping[int, Place] | None = No
         link_kinds=effects.link_kinds[links],
         verdicts=effects.verdicts[~gone.has_page(effects.verdicts["page"])],
         site_events=effects.site_events[~gone.has_site(effects.site_events["site"])],
+        orders=_orders(effects.orders, gone.names),
     )
+
+
+def _orders(given: Texts, names: Names) -> Texts:
+    """Orders about sites that are forgotten name `INVALID` instead."""
+    if not len(given.lengths):
+        return given
+    orders = [Order.decode(text) for text in given.split()]
+    kept = [each._replace(target=INVALID) if names.named(each.target.encode()) else each for each in orders]
+    return Texts.join([each.encode() for each in kept], "<u2")
 
 
 def _of_new(mask: Bools, first: int, count: int) -> list[int]:

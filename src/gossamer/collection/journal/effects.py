@@ -11,8 +11,8 @@ In a journal record an `Effects` is `HEAD` (tick number, wall and monotonic time
 sections: a uint8 id, a uint32 number of bytes, and the bytes. Empty sections are left out; an unknown id is an error of
 format version.
 
-Order of application: sites, origins, pages, robots, visits with their links, verdicts, site events. Sites, origins and
-pages are numbered in order: the first new number of a tick is the count before the tick.
+Order of application: sites, origins, pages, robots, visits with their links, verdicts, site events, orders. Sites,
+origins and pages are numbered in order: the first new number of a tick is the count before the tick.
 """
 
 from __future__ import annotations
@@ -245,6 +245,8 @@ class _Id(IntEnum):
     HINTED_BY = 41
     ROW_LENGTHS = 42
     ROWS = 43
+    ORDER_LENGTHS = 44
+    ORDERS = 45
 
 
 def _older(without: tuple[str, ...] = (), **counts: int) -> np.dtype[np.void]:
@@ -335,6 +337,8 @@ class Effects:
     rows: Texts = _NO_TEXTS
     """Lines with the rows that plug-ins returned (`plugins/rows.py`), for each visit; empty if none of them has any. An
     aside."""
+    orders: Texts = _NO_TEXTS
+    """Orders of the user (`collection/steering.py`)."""
     clock: float = 0.0
     """Seconds by which the clock is corrected after this tick: all stored times move as far. 0: it is not."""
 
@@ -350,7 +354,8 @@ class Effects:
         return VisitTexts(self.visits, self.visit_texts)
 
     def __bool__(self) -> bool:
-        changes = (self.sites.lengths, self.origins, self.pages, self.visits, self.verdicts, self.site_events)
+        texts = self.sites.lengths, self.orders.lengths
+        changes = (*texts, self.origins, self.pages, self.visits, self.verdicts, self.site_events)
         return any(map(len, changes)) or self.clock != 0.0
 
     def encode(self) -> bytes:
@@ -435,6 +440,7 @@ _SECTIONS: Final = {
     "hints": _Section(_Id.HINTS, HINT),
     "hinted_by": _Section(_Id.HINTED_BY),
     "rows": _Section(_Id.ROWS, "<u4", _Id.ROW_LENGTHS),
+    "orders": _Section(_Id.ORDERS, "<u2", _Id.ORDER_LENGTHS),
 }
 """Fields in the order in which they are written."""
 _ASIDES: Final = ("link_tags", "link_positions", "anchors", "seen", "hints", "hinted_by", "rows")

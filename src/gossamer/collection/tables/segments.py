@@ -8,6 +8,7 @@
     origins   one row per new origin
     events    one row per change of a site's address or waits
     verdicts  one row per page whose state was decided again
+    orders    one row per order of the user that stays until it is undone
     anchors   one row per link that has a text: source, target, text, position, tag
     counts    what was seen and not fetched: one row per site, class, extension and target domain, with the number
     hints     one row per page each time a sitemap gives its date of modification
@@ -67,6 +68,7 @@ from gossamer.collection.journal.effects import (
     SiteEvent,
     concatenated,
 )
+from gossamer.collection.journal.order import Order
 from gossamer.collection.tables import forms
 from gossamer.collection.tables.forms import Column, Fields, Page, Plain, Time, Word, fields_of, one_chunk, pack
 
@@ -186,6 +188,7 @@ def each(effects: Sequence[Effects], shard: int) -> Iterator[tuple[str, pa.Table
         "verdicts": lambda: rows((e.verdicts for e in effects), shape.verdicts, "verdicts"),
         "anchors": lambda: _anchors(effects, visits, shard),
         "hints": lambda: _hints(effects, shard),
+        "orders": lambda: _orders(effects),
     }
     for name, maker in makers.items():
         if len(table := pa.table(maker())):
@@ -378,6 +381,23 @@ def _hints(effects: Sequence[Effects], shard: int) -> dict[str, pa.Array]:
     }
 
 
+def _orders(effects: Sequence[Effects]) -> dict[str, pa.Array]:
+    given = [(e.tick, Order.decode(text)) for e in effects if len(e.orders.lengths) for text in e.orders.split()]
+    made = {"tick": pa.array([tick for tick, _ in given], pa.uint64())}
+    for name in Order._fields:
+        values = [getattr(order, name) for _, order in given]
+        made[name] = pa.array(values, pa.uint32() if name == "number" else pa.string())
+    return made
+
+
+def _orders_by_tick(table: pa.Table | None) -> dict[int, list[bytes]]:
+    found = dict[int, list[bytes]]()
+    for row in [] if table is None else table.to_pylist():
+        order = Order(*(row[name] for name in Order._fields))
+        found.setdefault(int(row["tick"]), []).append(order.encode())
+    return found
+
+
 def link_order(visits: Records) -> I64:
     """The order of the table: for each row, its place in the journal. By the source's site, then by place."""
     return np.argsort(np.repeat(visits["site"], visits["links"]), kind="stable")
@@ -449,6 +469,7 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
     events = _records(read("events"), shape.events, SITE_EVENT)
     verdicts = _records(read("verdicts"), shape.verdicts, VERDICT)
     (names, www), urls = _names(read("sites")), page_texts["url"]
+    orders = _orders_by_tick(read("orders"))
     names_at, urls_at = names.offsets(), urls.offsets()
     at = {name: np.concatenate([[0], np.cumsum(ticks[name], dtype=np.int64)]).tolist() for name in _ROWS}
     for i, t in enumerate(ticks):
@@ -467,6 +488,7 @@ def effects(read: Callable[[str], pa.Table | None], shard: int) -> Iterator[Effe
             verdicts=verdicts[here["verdicts"]],
             site_events=events[here["events"]],
             sites_www=www[here["sites"]],
+            orders=Texts.join(orders.get(head[0], []), "<u2"),
             clock=float(t["clock"]),
         )
 

@@ -13,6 +13,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from gossamer import urls
+from gossamer.base.askable import DELAYED
 from gossamer.base.model import NONE, Ask, Outcome, VisitFlag
 from gossamer.base.outcomes import DAY
 from gossamer.collection.journal.effects import Effects, SiteNews
@@ -159,7 +160,7 @@ class RobotsErrand(Errand):
     def look(self, wall: float) -> set[int]:
         """Finds sites that asked for too long a delay, long ago: their robots.txt is read again."""
         site, origin = self._desk.columns.site, self._desk.columns.origin
-        refused = np.flatnonzero(site.refused[: site.count])
+        refused = np.flatnonzero(site.refused[: site.count] == DELAYED)
         if len(refused):
             held = np.zeros(site.count)
             np.maximum.at(held, origin.site[: origin.count], origin.valid[: origin.count])

@@ -305,6 +305,16 @@ judged UTINYINT Bits: 1 judged by the current rules of robots.txt, 2 now a seed,
   requested once more although it was done, 32 a sitemap lists it, 64 a sitemap dates it, 128 later than our copy.
 tick UBIGINT Tick of the verdict.
 
+orders: A row for each order that stays until it is undone (`gossamer steer`).
+number BIGINT Number of the order.
+time* TIMESTAMP When it was given.
+who VARCHAR Who gave it, and by what.
+name VARCHAR What was ordered: pause, go, stop, block …
+target VARCHAR The site that it is about; empty if it is about the whole crawl.
+value VARCHAR What else it says: a time, a number; of undo, the number of the order that it undoes.
+key VARCHAR What was ordered again under the same key was not carried out again.
+tick UBIGINT Tick of the order.
+
 ticks: A row for each tick, the unit of the journal.
 tick UBIGINT Number of the tick.
 time TIMESTAMP Time, by the wall clock.

@@ -38,7 +38,7 @@ from gossamer.read.sql.desk_columns import aside_of, desk_table
 from gossamer.read.sql.dynamics import LIVES_VIEW
 from gossamer.read.sql.sources import File, Sources, missing
 from gossamer.read.sql.statements import only_query
-from gossamer.read.sql.views import PREFERENCES_VIEW, pages_view
+from gossamer.read.sql.views import ORDERS_VIEW, PREFERENCES_VIEW, pages_view
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -53,6 +53,7 @@ _MADE_FROM: Final = {
     "preferences": ("pages", "visits"),
     "lives": ("pages", "visits"),
     "clocks": ("pages", "visits"),
+    "orders": ("orders", "ticks"),
     "speeds": (),
     "calibration": (),
     "freshness": (),
@@ -67,6 +68,7 @@ _FIXED: Final = {
     "preferences": PREFERENCES_VIEW,
     "lives": LIVES_VIEW,
     "clocks": CLOCKS_VIEW,
+    "orders": ORDERS_VIEW,
     "counts": "select site, class, extension, domain, sum(number)::bigint as number from stored.counts "
     "group by site, class, extension, domain",
 }

@@ -63,6 +63,12 @@ select page, said_by, unnest(string_split(preferences, chr(10))) as preference f
 """
 
 
+ORDERS_VIEW: Final = """
+select o.number, t.time, o.who, o.name, o.target, o.value, o.key, o.tick
+from stored.orders o join stored.ticks t on t.tick = o.tick
+"""
+
+
 def _by_outcome(column: str, numbers: Mapping[Outcome, float]) -> str:
     """SQL for a number that depends on the outcome in the column."""
     usual = Counter(numbers.values()).most_common(1)[0][0]

@@ -9,9 +9,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, TypeVar
 
-from gossamer.base.errors import GossamerError, LockedError
+from gossamer.base.errors import GossamerError, LockedError, UsageError
 from gossamer.collection import lock, orders
 from gossamer.collection.layout import shard_folder
 from gossamer.observe.socket import ENDING, ask
@@ -25,6 +25,7 @@ PATIENCE: Final = 60.0
 """Seconds for which a crawl may be starting or stopping."""
 POLL: Final = 0.2
 
+T = TypeVar("T")
 Progress = Callable[[float], None]
 """Called with the part that is delivered, from 0 to 1."""
 
@@ -40,11 +41,19 @@ class Delivered(NamedTuple):
 
 def deliver(folder: Path, key: str, items: Sequence[Any], progress: Progress = lambda part: None) -> Delivered:
     """Delivers an order; `key` is "add" (URLs) or "again" (numbers of pages)."""
-    shard, until = shard_folder(folder), time.monotonic() + PATIENCE
+    shard = shard_folder(folder)
+    carried = hand_over(shard, lambda: to_desk(shard, key, items, progress), lambda: orders.leave(shard, key, items))
+    return Delivered(carried is not None, carried or {})
+
+
+def hand_over(shard: Path, give: Callable[[], T | None], leave: Callable[[], None]) -> T | None:
+    """What the crawl that runs has made of it; None if none runs: then it is left for the next run. `give` returns None
+    if no crawl runs, or it ends."""
+    until = time.monotonic() + PATIENCE
     while True:
-        carried = to_desk(shard, key, items, progress)
-        if carried is not None:
-            return Delivered(True, carried)
+        answer = give()
+        if answer is not None:
+            return answer
         try:
             held = lock.take(shard)
         except LockedError as error:
@@ -52,15 +61,15 @@ def deliver(folder: Path, key: str, items: Sequence[Any], progress: Progress = l
                 raise GossamerError(
                     f"{error.message}, and does not answer: it may be starting or stopping, or its folder cannot hold"
                     " a socket",
-                    f"Try again later, or stop it first: gossamer stop {folder}",
+                    f"Try again later, or stop it first: gossamer stop {shard.parent}",
                 ) from error
             time.sleep(POLL)
             continue
         try:
-            orders.leave(shard, key, items)
+            leave()
         finally:
             held.release()
-        return Delivered(False, {})
+        return None
 
 
 def to_desk(
@@ -69,12 +78,12 @@ def to_desk(
     """What the running crawl has made of it; None if no crawl runs, or it ends."""
     total: dict[str, int] = {}
     for end, piece in _pieces(items):
-        answer = _asked(shard, {key: piece})
+        answer = asked(shard, {key: piece})
         if answer is None:
             return None
         total = {name: total.get(name, 0) + count for name, count in answer.items()}
         progress(end / len(items))
-    return None if _asked(shard, {"commit": True}) is None else total
+    return None if asked(shard, {"commit": True}) is None else total
 
 
 def _pieces(items: Sequence[Any]) -> Iterator[tuple[int, list[Any]]]:
@@ -89,10 +98,13 @@ def _pieces(items: Sequence[Any]) -> Iterator[tuple[int, list[Any]]]:
             piece, size = [], 0
 
 
-def _asked(shard: Path, question: dict[str, Any]) -> dict[str, Any] | None:
+def asked(shard: Path, question: dict[str, Any]) -> dict[str, Any] | None:
+    """The answer of the crawl that runs; None if none runs, or it ends. An error if it refuses."""
     answer = ask(shard, question, ANSWERS)
     if answer is None or answer.get("error") == ENDING:
         return None
+    if "refused" in answer:
+        raise UsageError(str(answer["refused"]), str(answer["cure"]))
     if "error" in answer:
         cure = "Is the crawl of this version of Gossamer? If not, stop and resume it."
         raise GossamerError(f"the crawl refuses the order: {answer['error']}", cure)

@@ -120,7 +120,8 @@ class Look:
         visits, awaited = statistics.requests.visits, statistics.run.awaited
         silent = now - statistics.time
         resting = awaited.sites and awaited.seconds > silent
-        if self._visits not in (-1, visits) or resting or awaited.quiet_until > now or not statistics.pages.pending:
+        held = awaited.quiet_until > now or awaited.paused
+        if self._visits not in (-1, visits) or resting or held or not statistics.pages.pending:
             self._since, self._stalled = now, ""
         elif self._visits == -1:
             self._since = now

@@ -219,7 +219,8 @@ def _failed(found: Overview) -> str:
 
 def state_of(found: Overview) -> str:
     if found.running:
-        return "running"
+        paused = found.pace.awaited.get("paused")
+        return f"paused by {paused}" if paused else "running"
     return f"not running since {(moment(found.time) or '')[:16].replace('T', ' ')} UTC: {found.ending}"
 
 

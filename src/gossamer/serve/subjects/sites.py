@@ -15,6 +15,7 @@ from gossamer.serve.html import Child, Html, tag
 from gossamer.serve.question import ROWS, ROWS_FIELD, Asked, Field, Question, moment, needed, rows_of
 from gossamer.serve.shell import at, cells, choice, form, next_link, search_field, shell, site_link, table, told
 from gossamer.serve.site_table import STATES, SUMS, SiteTable, clocks, table_of
+from gossamer.serve.subjects import orders
 
 SORTS: Final = (*SUMS, "queue", "name")
 """Orders of the table of sites: numbers from the largest down."""
@@ -57,22 +58,24 @@ class SiteRow(msgspec.Struct, frozen=True):
 class Sites(msgspec.Struct, frozen=True):
     rows: list[SiteRow]
     total: int
-    next: int | None
-    """Where the next rows begin; null: there are no more."""
+    next: str | None
+    """The cursor of the rows that follow; null: there are no more."""
 
 
 def answer_of(asked: Asked) -> Sites:
-    """Sites that were chosen, from place `after` on."""
+    """Sites that were chosen, after the place that the cursor names."""
     sort = asked.one_of("sort", SORTS, "pages")
     state = asked.one_of("state", STATES)
-    after, rows = max(0, asked.number("after", 0)), rows_of(asked.number("rows", ROWS))
+    after, rows = asked.text("after"), rows_of(asked.number("rows", ROWS))
     sites = table_of(asked)
     order = sites.order(sort)
     order = order[sites.chosen(asked.text("q").lower(), state)[order]]
-    shown = order[after : after + rows]
+    left = order[sites.after(sort, after)[order]] if after else order
+    shown = left[:rows]
     found = clocks(asked, sites.numbers[shown].tolist())
     listed = [_row(sites, row, found.get(int(sites.numbers[row]))) for row in shown.tolist()]
-    return Sites(listed, len(order), after + len(shown) if after + len(shown) < len(order) else None)
+    more = sites.cursor(sort, int(shown[-1])) if len(left) > len(shown) else None
+    return Sites(listed, len(order), more)
 
 
 def _row(sites: SiteTable, row: int, clock: Clock | None) -> SiteRow:
@@ -165,6 +168,7 @@ def page_of_one(name: str, given: str, answer: Any, now: float) -> str:
             " · ",
             tag("a", "What became of them", href=at(name, "changes", site=given)),
         ),
+        orders.of_site(name, given) if answer["known"] else None,
         told(name, lines),
         name=name,
         here="sites",
@@ -180,7 +184,7 @@ QUESTION: Final = Question(
         Field("sort", "Column: numbers from the largest down.", among=SORTS),
         Field("state", "Only sites in this state.", among=STATES),
         Field("q", "Part of the name."),
-        Field("after", "`next` of before.", "integer"),
+        Field("after", "`next` of before."),
         ROWS_FIELD,
     ),
     Sites,
