@@ -163,7 +163,7 @@ class VerdictFlag(IntFlag):
     DATED = 64
     """A sitemap of its site says when the page was last changed."""
     SIGNALLED = 128
-    """That is later than our copy: a signal that the page has changed."""
+    """That time is later than our copy: a signal that the page has changed."""
 
 
 class VisitFlag(IntFlag):

@@ -86,7 +86,7 @@ def open_rows(path: Path, key: int) -> RowFile | None:
 
 
 def _checksum(facts: tuple[int, ...], parts: Iterable[bytes]) -> int:
-    """Of the head too: kernels trust its numbers."""
+    """A checksum that covers the head too: kernels trust its numbers."""
     digest = xxhash.xxh3_64(struct.pack(f"<{len(facts)}Q", *facts))
     for part in parts:
         digest.update(part)

@@ -56,9 +56,11 @@ def test_compressed_files_are_read(tmp_path: Path) -> None:
     edges = file(tmp_path, "e.txt.gz", gzip.compress(b"0 1\n1 0\n"))
     urls = file(tmp_path, "u.gz", gzip.compress(URLS.encode()))
     assert pairs(from_edges(edges, urls)) == {(0, 1), (1, 0)}
-    edges.write_bytes(edges.read_bytes()[:-6])
-    with pytest.raises(UsageError, match="cannot read"):
-        from_edges(edges, urls)
+    whole = edges.read_bytes()
+    for damaged in (whole[:-6], whole[:10] + b"\xff" * 8 + whole[18:]):
+        edges.write_bytes(damaged)
+        with pytest.raises(UsageError, match="cannot read"):
+            from_edges(edges, urls)
 
 
 WRONG = [

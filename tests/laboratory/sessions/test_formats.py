@@ -119,6 +119,12 @@ def test_json_without_what_is_needed_is_refused(tmp_path: Path) -> None:
     assert "remote_addr" in raised.value.cure
 
 
+def test_a_line_of_json_that_nests_deeper_than_the_stack_ends_nothing(tmp_path: Path) -> None:
+    good = '{"ip": "1", "time": 1, "status": 200, "method": "GET", "path": "/"}'
+    form, rows, _ = read(written(tmp_path, '{"a": ' + "[" * 100_000 + "]" * 100_000 + "}", good))
+    assert (form, rows[-1]["target"]) == ("JSON", "/")
+
+
 def test_json_that_is_not_utf_8_is_read(tmp_path: Path) -> None:
     path = tmp_path / "access.log"
     path.write_bytes(b'{"ip": "1", "time": 1, "status": 200, "method": "GET", "path": "/\xff"}\n' * 2)

@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import IO, Any, Final
 
 import numpy as np
+from isal import isal_zlib
 
 from gossamer.base.arrays import U8, U32, Array
 from gossamer.base.compiled import njit
@@ -34,6 +35,7 @@ _CHUNK: Final = 1 << 24
 _NONE: Final = -1
 _MOST: Final = 1 << 32
 _DIGITS: Final = b"0123456789"
+_InflateError: type[Exception] = isal_zlib.error  # type: ignore[assignment]  # its stub says instance
 
 
 def from_edges(edges: Path, urls: Path | None = None) -> WebGraph:
@@ -144,7 +146,7 @@ def _opened(path: Path) -> Iterator[IO[bytes]]:
                 yield file
     except FileNotFoundError:
         raise UsageError(f"there is no file {path}", "Name an edge list, and with --urls a list of URLs.") from None
-    except (EOFError, zlib.error, OSError) as error:
+    except (EOFError, zlib.error, _InflateError, OSError) as error:
         raise UsageError(f"cannot read {path}: {error}", "Is it complete? It must be text, or gzipped text.") from error
 
 

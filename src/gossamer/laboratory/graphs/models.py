@@ -33,7 +33,7 @@ from gossamer.laboratory.graphs.webgraph import SIZE, WebGraph, offsets_of
 from gossamer.rank.graph import Csr, csr
 
 EXPONENT: Final = 2.1
-"""Of the in-degree, unless another is asked for (8.7.2, after a study of 200 million pages)."""
+"""Default exponent of the in-degree (8.7.2, after a study of 200 million pages)."""
 OUT_EXPONENT: Final = 2.7
 STARTS: Final = 50
 CLOSE: Final = 0.02

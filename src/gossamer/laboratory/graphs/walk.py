@@ -25,7 +25,7 @@ BEGIN: Final = 100
 
 
 def sample(links: Csr, number: int, corrected: bool = True, seed: int = 1) -> U32:
-    """So many different pages, in the order in which the walk kept them."""
+    """`number` different pages, in the order in which the walk kept them."""
     if not 1 <= number <= links.pages:
         raise UsageError(f"there are {links.pages:,} pages, not {number:,} to be drawn", "Ask for fewer pages.")
     keep = np.ones(links.pages)

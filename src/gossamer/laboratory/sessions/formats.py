@@ -292,7 +292,7 @@ class Json:
         for line in lines:
             try:
                 flat |= _flat(json.loads(line))
-            except ValueError:
+            except (ValueError, RecursionError):
                 continue
         named = {slot: next((n for n in names if n in flat), "") for slot, names in _NAMES.items()}
         if isinstance(flat.get(named["asked"]), str) and " " in flat[named["asked"]]:
