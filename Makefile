@@ -14,7 +14,7 @@ VENV    := .venv
 OTHERS  := .venv-bench
 BIN     := $(VENV)/bin
 DIR     ?= $(if $(SEEDS),my-crawl,demo-crawl)
-BENCHES := page_cost quiet citizen shortest scheduling hostile soak bandwidth takers scale plan rank links simulate table site_queue robots gather costs large_pages archive fetch disk_sizes sql answers verify log progress demo_speed starts revisits week signals report freshness observable page_memory library plugins
+BENCHES := page_cost quiet citizen shortest scheduling hostile soak bandwidth takers scale plan rank links simulate table site_queue robots gather costs large_pages archive fetch disk_sizes sql answers verify log progress demo_speed starts revisits week signals report freshness observable page_memory library plugins dashboard sessions
 MINUTES ?= 10
 PIP     := $(BIN)/python -m pip --disable-pip-version-check --no-input --quiet
 # Python keeps its compiled modules, whatever the machine says: a crawl starts six processes, a test run thousands.

@@ -30,10 +30,12 @@ from urllib.request import urlopen
 from bench.bounds import Figure, judge
 from bench.page_cost import Quiet, costs
 from bench.scale import Build, stop
-from gossamer.collection.layout import is_collection, shard_folder
-from gossamer.collection.runs import STANDING
+from gossamer.collection.layout import SETTINGS, is_collection, shard_folder
+from gossamer.collection.runs import STANDING, write_status
+from gossamer.config import dump
 from gossamer.crawler.run import run
 from gossamer.crawler.start import CrawlRequest
+from gossamer.observe.measure import statistics_of
 from gossamer.webs.demo import DemoWeb
 from gossamer.webs.local import served
 
@@ -127,8 +129,10 @@ def timed(url: str) -> float:
 
 def of_answers(folder: Path, sites: int) -> Iterator[Figure]:
     build = Build(folder / "many", 4 * sites, False, sites)
+    (folder / "many" / SETTINGS).write_text(dump(build.settings))
     build.begin()
     stop(build)
+    write_status(build.store.shard, statistics_of(build.desk, build.clock.wall()).to_json())
     build.store.close()
     with serving(folder / "many") as (address, pid):
         at = f"{address}/c/many"
