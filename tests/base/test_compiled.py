@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pytest
+from numba.core.dispatcher import Dispatcher
 
 from gossamer.base import compiled, compiling
 from gossamer.base.compiled import CRAWL, KEPT, PACKAGE, are_compiled
@@ -169,6 +171,16 @@ def test_every_kernel_of_a_crawl_is_compiled_ahead() -> None:
         pytest.skip("kernels are compiled by `make test`")
     missing = {folder.name: number - made(folder) for folder, number in kernels(CRAWL).items() if made(folder) < number}
     assert missing == {}
+
+
+def test_kernels_are_made_of_files_whose_change_makes_new_ones() -> None:
+    """Also a function that is compiled in another file than its own: `njit(seconds_between)`."""
+    files = compiled.sources()
+    names = {".".join(("gossamer", *path.relative_to(PACKAGE).with_suffix("").parts)) for path in files}
+    loaded = [importlib.import_module(name) for name in sorted(names)]
+    kernels = [each for module in loaded for each in vars(module).values() if isinstance(each, Dispatcher)]
+    assert len(kernels) > 100
+    assert {Path(each.py_func.__code__.co_filename) for each in kernels} <= files.keys()
 
 
 class Tool:

@@ -42,7 +42,11 @@ F = TypeVar("F", bound=Callable[..., Any])
 i64: Final[Callable[[Any], int]] = np.int64  # type: ignore[assignment]
 """Any integer as 64 bits with a sign. `int`, to numba, leaves the type of an integer as it is."""
 PACKAGE: Final = Path(__file__).parents[1]
-CONSTANTS: Final = tuple(PACKAGE / "base" / name for name in ("compiled.py", "model.py", "outcomes.py", "askable.py"))
+CONSTANTS: Final = tuple(
+    PACKAGE / name
+    for name in ("base/compiled.py", "base/model.py", "base/outcomes.py", "base/askable.py", "harvester/waits.py")
+)
+"""Files without kernels that kernels depend on: closed sets, and functions that are compiled elsewhere."""
 _KERNELS: Final = re.compile(rb"^from gossamer\.base\.compiled import .*\b(njit|inlined|allocating)\b", re.MULTILINE)
 CRAWL, SCORES, LABORATORY = "crawl", "scores", "laboratory"
 """Groups of kernels, compiled when they are needed. A file of this name beside the kernels says that all are there."""
@@ -55,11 +59,15 @@ UNUSED: Final = 30 * 86_400.0
 
 def _fingerprint() -> str:
     digest = xxhash.xxh3_64(f"{numba.__version__} {sys.version}".encode())
-    for path in sorted(PACKAGE.rglob("*.py")):
-        source = path.read_bytes()
-        if path in CONSTANTS or _KERNELS.search(source):
-            digest.update(source)
+    for source in sources().values():
+        digest.update(source)
     return digest.hexdigest()
+
+
+def sources() -> dict[Path, bytes]:
+    """The files that kernels are made of. A change of any of them makes new kernels."""
+    files = ((path, path.read_bytes()) for path in sorted(PACKAGE.rglob("*.py")))
+    return {path: source for path, source in files if path in CONSTANTS or _KERNELS.search(source)}
 
 
 def _processor() -> str:

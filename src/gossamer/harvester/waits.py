@@ -1,6 +1,6 @@
 """The seconds between two turns at a site, by the settings, its robots.txt and its owner.
 
-`backoff.py` compiles `seconds_between` (so `gossamer.base.compiled` includes this file in its fingerprint of kernels).
+`backoff.py` compiles `seconds_between` (so `gossamer.base.compiled` has this file among the sources of kernels).
 It is in a file without numba for `gossamer explain`.
 
 Invariant, a property test of the same name: only a site that is owned or names us in its Crawl-delay has a shorter wait
