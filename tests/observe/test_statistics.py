@@ -29,7 +29,7 @@ WHOLE: dict[str, Any] = JSON | {
         {"site": "a.example", "pages": 2244, "each": 5.0, "seconds": 11_220.0},
         {"site": "b.example", "pages": 100, "each": 15.0, "seconds": 1_500.0},
     ],
-    "awaited": {"names": 2, "sites": 30, "site": "c.example", "seconds": 3.5, "quiet_until": 0.0},
+    "awaited": {"names": 2, "sites": 30, "site": "c.example", "seconds": 3.5, "quiet_until": 0.0, "paused": ""},
     "dues_at": 1_599_999_995.0,
     "run_visits": 345,
     "longest_turn": 0.0712,

@@ -226,6 +226,7 @@ def with_values(command: str, site: str) -> str:
         "URL": "http://stonebridge.gossamer.test/",
         "--seeds FILE": "--seeds seeds.txt",
         "FILE": "pages.jsonl",
+        "sessions LOG": "sessions users.log",
         "LOG": "access.log",
         " crawl.toml": " demo-crawl/crawl.toml",
     }.items():
@@ -236,6 +237,9 @@ def with_values(command: str, site: str) -> str:
 @pytest.mark.parametrize("command", usage())
 def test_every_gossamer_command_of_the_manual_works(command: str, crawled: str, installed: Path, site: str) -> None:
     (installed / "seeds.txt").write_text(f"{site}\n")
+    (installed / "users.log").write_text(
+        '192.0.2.1 - - [17/May/2026:10:05:03 +0000] "GET / HTTP/1.1" 200 5120 "-" "Mozilla/5.0"\n'
+    )
     ring = np.arange(100)
     targets = np.stack([ring + 1, ring * 7], 1).ravel() % 100
     np.savez(installed / "small.npz", offsets=np.arange(101) * 2, targets=targets)

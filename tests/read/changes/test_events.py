@@ -129,7 +129,7 @@ def test_a_watch_that_matches_nothing_says_so_and_stays(crawl: Crawled) -> None:
     assert "  3  http://nowhere.example/*  webhook" in listed
     assert crawl.added["site"]["secret"] not in listed
     said = gossamer("watch", crawl.folder, "no.example", "--within", "1h")
-    assert "nothing known matches it; it stays" in said.output
+    assert "no known page matches it yet; it stays" in said.output
     assert gossamer("watch", crawl.folder, "--remove", "4").output == "removed: watch 4, no.example\n"
     assert gossamer("watch", crawl.folder, "--remove", "4").code == 2
 

@@ -181,7 +181,7 @@ def test_patterns_do_not_open_private_addresses(server: NameServer) -> None:
 
 @pytest.mark.parametrize("target", ["localhost:80", "127.0.0.1:http", "127.0.0.1:70000", "", "[::1", "1.2.3:80"])
 def test_a_pattern_without_a_valid_target_is_refused(server: NameServer, target: str) -> None:
-    with pytest.raises(UsageError, match="no address and port"):
+    with pytest.raises(UsageError, match="not an address with a port"):
         resolver_of(server, resolve={"*.demo": target})
 
 
